@@ -142,3 +142,203 @@ class Meter(Protocol):
 
     def close(self) -> None:
         """Give back whatever the meter holds on the host. Safe to call twice. Raises SetupError if it cannot."""
+
+
+# --- Host: what this machine can enforce -----------------------------------------------------------------------------
+
+
+class RuntimeKind(StrEnum):
+    """How the guest's program starts: inside the interpreter that init runs on, or by exec of another one."""
+
+    PYTHON = "python"
+    EXEC = "exec"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    """One language a guest may be written in.
+
+    ``command`` is the program inside the guest and its leading arguments; the path of the source follows it.
+    ``version`` is for people, such as ``python 3.11.2``.
+    """
+
+    name: str
+    aliases: tuple[str, ...]
+    kind: RuntimeKind
+    command: tuple[str, ...]
+    source_name: str
+    version: str
+    packages: Mapping[str, str] = _NO_ENV
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bind:
+    """A host folder shown read-only inside; both paths are ours, never a caller's."""
+
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """What an operator decides about an engine. ``None`` means the place that suits the user we run as.
+
+    ``may_lack`` names the layers whose absence this operator accepts: only ``cgroup`` may be named, and then a
+    watch and resource limits stand in.
+    """
+
+    ceilings: Limits = field(
+        default_factory=lambda: Limits(
+            wall_seconds=300.0,
+            cpu_seconds=600.0,
+            memory_bytes=4 << 30,
+            processes=512,
+            output_bytes=16 << 20,
+            disk_bytes=2 << 30,
+            inodes=65_536,
+            open_files=4096,
+            cpus=0.0,
+        )
+    )
+    """The most a job may ask for; ``cpus`` 0 stands for as many as the host has."""
+    files_in: int = 256
+    files_in_bytes: int = 16 << 20
+    files_out: int = 100
+    files_out_bytes: int = 16 << 20
+    flood_bytes: int = 1 << 30
+    """A run that has written this much to stdout and stderr together is ended whatever it asked for."""
+    may_lack: frozenset[str] = frozenset()
+    state_dir: Path | None = None
+    runtimes_dir: Path | None = None
+    bwrap: Path | None = None
+    cgroup_parent: str | None = None
+    uid_base: int = 2_000_000_000
+    """As root, slot n runs its guest under the kernel uid ``uid_base + n``."""
+    slots: int = 4096
+
+
+# --- Exit: raw facts of a run that is over ---------------------------------------------------------------------------
+
+
+class Cause(StrEnum):
+    """Why supervise ended a run before it ended by itself."""
+
+    WALL = "wall"
+    CPU = "cpu"
+    MEMORY = "memory"
+    PROCESSES = "processes"
+    OUTPUT = "output"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stream:
+    """What was kept of one output stream: ``head``, then a gap if ``head`` and ``tail`` are not all of it."""
+
+    head: bytes
+    tail: bytes
+    total_bytes: int
+
+    @property
+    def truncated(self) -> bool:
+        """Whether bytes were dropped."""
+        return self.total_bytes > len(self.head) + len(self.tail)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputFile:
+    """A file taken from the workspace after the run."""
+
+    path: str
+    content: bytes
+    sha256: str
+
+
+class SkipReason(StrEnum):
+    """Why a file that matched ``collect`` was not returned."""
+
+    SYMLINK = "symlink"
+    SPECIAL = "special"
+    UNREADABLE = "unreadable"
+    NAME = "name"
+    TOO_LARGE = "too_large"
+    TOO_MANY = "too_many"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkippedFile:
+    """A match of ``collect`` that stayed behind; bytes of its name that are not UTF-8 read as U+FFFD."""
+
+    path: str
+    reason: SkipReason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exit:
+    """Everything observed about one run, judged by nobody yet. ``wait_status`` is None when init could not say."""
+
+    wait_status: int | None
+    cause: Cause | None
+    also_due: frozenset[Cause]
+    wall_seconds: float
+    stdout: Stream
+    stderr: Stream
+    reading: Reading
+    max_rss_bytes: int
+    disk_full: bool
+    files: tuple[OutputFile, ...]
+    files_skipped: tuple[SkippedFile, ...]
+    layers: tuple[str, ...]
+    launcher: Launcher
+
+
+# --- Result: the verdict ---------------------------------------------------------------------------------------------
+
+
+class Status(StrEnum):
+    """How a run ended. ``blocked`` is said by the service, never by the engine."""
+
+    OK = "ok"
+    ERROR = "error"
+    SIGNALED = "signaled"
+    TIMEOUT = "timeout"
+    CPU_LIMIT = "cpu_limit"
+    MEMORY_LIMIT = "memory_limit"
+    PROCESS_LIMIT = "process_limit"
+    DISK_LIMIT = "disk_limit"
+    OUTPUT_LIMIT = "output_limit"
+    BLOCKED = "blocked"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """What a run spent, from the moment its guest could run. ``queue_seconds`` is filled by whoever queued it."""
+
+    wall_seconds: float
+    cpu_seconds: float
+    peak_memory_bytes: int
+    peak_processes: int
+    queue_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Result:
+    """The verdict on one run, and what it left. ``limits_hit`` speaks the words of :class:`Cause` and ``disk``."""
+
+    status: Status
+    exit_code: int | None
+    signal: str | None
+    stdout: str
+    stderr: str
+    stdout_bytes: int
+    stderr_bytes: int
+    stdout_truncated: bool
+    stderr_truncated: bool
+    files: tuple[OutputFile, ...]
+    files_skipped: tuple[SkippedFile, ...]
+    usage: Usage
+    limits_hit: tuple[str, ...]
+    launcher: Launcher
+    runtime: str
+    layers: tuple[str, ...]
