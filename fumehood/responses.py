@@ -1,0 +1,186 @@
+"""The wire, outwards: Result -> response. Field names and units are the contract's."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+import sandbox
+from fumehood.schemas import Encoding, Severity, Wire
+from sandbox import Launcher, Result, SkipReason, Status
+
+
+class FileOut(Wire):
+    """A collected file; ``content`` is its text where it is UTF-8, else base64. ``bytes`` counts the file's own."""
+
+    path: str
+    bytes: int
+    content: str
+    encoding: Encoding
+    sha256: str
+
+
+class SkippedFile(Wire):
+    """A match of ``collect`` that stayed behind, and why."""
+
+    path: str
+    reason: SkipReason
+
+
+class Usage(Wire):
+    """What the run spent, from the moment the guest could run; ``queue_seconds`` is the wait before it."""
+
+    wall_seconds: float
+    cpu_seconds: float
+    peak_memory_bytes: int
+    peak_processes: int
+    queue_seconds: float
+
+
+class Edit(Wire):
+    """Replace the text between two places by ``text``. Lines and columns count from 1, columns in characters."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    text: str
+
+
+class Fix(Wire):
+    """A mend; ``safe`` says that it cannot change what correct code does."""
+
+    edits: tuple[Edit, ...]
+    safe: bool
+
+
+class FindingOut(Wire):
+    """One thing the analyser found. A secret's value is masked in ``snippet`` and ``message``."""
+
+    rule: str
+    name: str
+    severity: Severity
+    confidence: Literal["high", "medium", "low"]
+    message: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    cwe: int | None
+    snippet: str
+    fix: Fix | None
+    also: tuple[str, ...]
+
+
+class AnalyzeResponse(BaseModel):
+    """What the analyser says about a source. It may say more than is named here."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    language: str
+    verdict: Literal["pass", "fail", "incomplete"]
+    parse: Literal["full", "repaired", "partial", "text"]
+    parse_error: Any
+    unparsed: tuple[Any, ...]
+    total: int
+    counts: dict[Severity, int]
+    suppressed: int
+    capabilities: tuple[Any, ...]
+    findings: tuple[FindingOut, ...]
+
+
+class RunAnalysis(AnalyzeResponse):
+    """The analysis made before a run; ``blocked_because`` is null where the run was let through."""
+
+    blocked_because: str | None
+
+
+class ExecuteResponse(Wire):
+    """The verdict on one run. Where nothing was run ``launcher`` is null and ``layers`` is empty."""
+
+    id: str
+    status: Status
+    exit_code: int | None
+    signal: str | None
+    stdout: str
+    stderr: str
+    stdout_bytes: int
+    stderr_bytes: int
+    stdout_truncated: bool
+    stderr_truncated: bool
+    files: tuple[FileOut, ...]
+    files_skipped: tuple[SkippedFile, ...]
+    usage: Usage
+    limits_hit: tuple[str, ...]
+    launcher: Launcher | None
+    runtime: str
+    layers: tuple[str, ...]
+    analysis: RunAnalysis | None
+
+
+def ran(run_id: str, result: Result, queue_seconds: float, analysis: RunAnalysis | None) -> ExecuteResponse:
+    """The response for a job that the engine ran."""
+    return ExecuteResponse(
+        id=run_id,
+        status=result.status,
+        exit_code=result.exit_code,
+        signal=result.signal,
+        stdout=result.stdout,
+        stderr=result.stderr,
+        stdout_bytes=result.stdout_bytes,
+        stderr_bytes=result.stderr_bytes,
+        stdout_truncated=result.stdout_truncated,
+        stderr_truncated=result.stderr_truncated,
+        files=tuple(_file_out(file) for file in result.files),
+        files_skipped=tuple(SkippedFile(path=file.path, reason=file.reason) for file in result.files_skipped),
+        usage=Usage(
+            wall_seconds=result.usage.wall_seconds,
+            cpu_seconds=result.usage.cpu_seconds,
+            peak_memory_bytes=result.usage.peak_memory_bytes,
+            peak_processes=result.usage.peak_processes,
+            queue_seconds=queue_seconds,
+        ),
+        limits_hit=result.limits_hit,
+        launcher=result.launcher,
+        runtime=result.runtime,
+        layers=result.layers,
+        analysis=analysis,
+    )
+
+
+def never_ran(
+    run_id: str, status: Status, runtime: str, queue_seconds: float, analysis: RunAnalysis | None = None
+) -> ExecuteResponse:
+    """The response for a job that was blocked, or cancelled before it had a slot."""
+    return ExecuteResponse(
+        id=run_id,
+        status=status,
+        exit_code=None,
+        signal=None,
+        stdout="",
+        stderr="",
+        stdout_bytes=0,
+        stderr_bytes=0,
+        stdout_truncated=False,
+        stderr_truncated=False,
+        files=(),
+        files_skipped=(),
+        usage=Usage(
+            wall_seconds=0.0, cpu_seconds=0.0, peak_memory_bytes=0, peak_processes=0, queue_seconds=queue_seconds
+        ),
+        limits_hit=(),
+        launcher=None,
+        runtime=runtime,
+        layers=(),
+        analysis=analysis,
+    )
+
+
+def _file_out(file: sandbox.OutputFile) -> FileOut:
+    try:
+        content, encoding = file.content.decode(), Encoding.UTF_8
+    except UnicodeDecodeError:
+        content, encoding = base64.b64encode(file.content).decode(), Encoding.BASE64
+    return FileOut(path=file.path, bytes=len(file.content), content=content, encoding=encoding, sha256=file.sha256)
