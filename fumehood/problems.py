@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from pydantic import ValidationError
 
+    from fumehood.admission import QueueFullError
+
 MEDIA_TYPE = "application/problem+json"
 _URN = "urn:fumehood:problem:"
 
@@ -113,6 +115,11 @@ def from_engine(error: sandbox.SandboxError) -> Problem:
             return Problem(Kind.SETUP_FAILED, str(error), step=error.step, errno=error.errno)
         case _:
             return Problem(Kind.INTERNAL_ERROR, str(error))
+
+
+def from_full_queue(full: QueueFullError) -> Problem:
+    """No place in line; the caller is told when to try again."""
+    return Problem(Kind.QUEUE_FULL, str(full), headers={"Retry-After": str(full.retry_after_seconds)})
 
 
 def _words(kind: str, message: str) -> str:

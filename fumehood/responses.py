@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict
 
 import sandbox
 from fumehood.schemas import Encoding, Severity, Wire
-from sandbox import Launcher, Result, SkipReason, Status
+from sandbox import Launcher, NetworkKind, Result, SkipReason, Status
 
 
 class FileOut(Wire):
@@ -184,3 +184,95 @@ def _file_out(file: sandbox.OutputFile) -> FileOut:
     except UnicodeDecodeError:
         content, encoding = base64.b64encode(file.content).decode(), Encoding.BASE64
     return FileOut(path=file.path, bytes=len(file.content), content=content, encoding=encoding, sha256=file.sha256)
+
+
+class CancelResponse(Wire):
+    """The run of this id has been told to end; its own response says how it ended."""
+
+    id: str
+    cancelled: bool
+
+
+class Health(Wire):
+    """The service answers."""
+
+    status: Literal["ok"] = "ok"
+
+
+class Check(Wire):
+    """One probe of ``/readyz``. What it saw in detail is for ``fumehood doctor``: this answer needs no key."""
+
+    name: str
+    layer: str | None
+    held: bool
+    required: bool
+
+
+class Ready(Wire):
+    """A real snippet ran and every promised layer held. ``lacking`` are the absences the operator accepted."""
+
+    ready: bool
+    layers: tuple[str, ...]
+    lacking: tuple[str, ...]
+    checks: tuple[Check, ...]
+
+
+class RuntimeOut(Wire):
+    """A language that can be run."""
+
+    name: str
+    aliases: tuple[str, ...]
+    version: str
+    packages: dict[str, str]
+
+
+class LimitsOut(Wire):
+    """Numbers for each limit of a run."""
+
+    wall_seconds: float
+    cpu_seconds: float
+    memory_bytes: int
+    processes: int
+    output_bytes: int
+    disk_bytes: int
+    inodes: int
+    open_files: int
+    cpus: float
+
+
+class LimitsRange(Wire):
+    """What a run has when it asks for nothing, and the most it may ask for."""
+
+    defaults: LimitsOut
+    ceilings: LimitsOut
+
+
+class FilesRange(Wire):
+    """How many files, and bytes in all, go in and come out."""
+
+    files_in: int
+    files_in_bytes: int
+    files_out: int
+    files_out_bytes: int
+
+
+class AnalysisOffer(Wire):
+    """The languages the analyser reads."""
+
+    languages: tuple[str, ...]
+
+
+class Capabilities(Wire):
+    """What this service can do, on this machine, under these settings."""
+
+    version: str
+    runtimes: tuple[RuntimeOut, ...]
+    limits: LimitsRange
+    files: FilesRange
+    body_bytes: int
+    networks: tuple[NetworkKind, ...]
+    analysis: AnalysisOffer
+    concurrency: int
+    queue: int
+    layers: tuple[str, ...]
+    lacking: tuple[str, ...]
