@@ -25,7 +25,7 @@ check: setup-dev  ## lint, format, types and import arrows
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/lint-imports --no-timings
+	$(BIN)/lint-imports --no-logo
 
 test: check  ## everything `check` does, then the tests (ARGS="-k name" and the like)
 	$(BIN)/pytest $(ARGS)

@@ -1,4 +1,4 @@
-"""Bubblewrap for machines whose own will not do: from a wheel, beside the runtimes, where the guest's uid may run it."""
+"""Bubblewrap from a wheel, for machines whose own will not do: beside the runtimes, where a guest's uid may run it."""
 
 from __future__ import annotations
 

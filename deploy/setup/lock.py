@@ -21,10 +21,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         run(sys.executable, "-I", "-m", "venv", folder, why="making an environment for uv")
         python = Path(folder) / "bin/python"
-        install(
-            *((python, "-m", "pip"), "--require-hashes", "-r", _REQUIREMENTS / "lock.txt"),
-            why="installing uv",
-        )
+        pip = (str(python), "-m", "pip")
+        install(pip, "--require-hashes", "-r", _REQUIREMENTS / "lock.txt", why="installing uv")
         for name in _ORDER:
             run(
                 *(Path(folder) / "bin/uv", "pip", "compile", "--quiet", "--universal", "--python-version", "3.11"),
