@@ -73,5 +73,6 @@ def _make(venv: Path) -> None:
     shutil.rmtree(venv, ignore_errors=True)
     with timed(f".venv on Python {sys.version.split()[0]} ({sys.executable})"):
         run(sys.executable, "-I", "-m", "venv", "--without-pip", venv, why="making .venv")
-        if importlib.util.find_spec("ensurepip"):
-            run(venv / "bin/python", "-I", "-m", "ensurepip", "--default-pip", why="putting pip into .venv")
+        python = venv / "bin/python"
+        if importlib.util.find_spec("ensurepip") and ask(python, "-I", "-m", "ensurepip", "--default-pip") is None:
+            fail("pip cannot be put into .venv: `python3 -m ensurepip` fails here.")
