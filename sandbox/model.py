@@ -9,10 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from types import MappingProxyType
 from typing import Literal, Protocol
-
-_NO_ENV: Mapping[str, str] = MappingProxyType({})
 
 
 # --- Job: what was asked ---------------------------------------------------------------------------------------------
@@ -87,7 +84,7 @@ class Job:
     language: str = "python"
     stdin: bytes = b""
     args: tuple[str, ...] = ()
-    env: Mapping[str, str] = _NO_ENV
+    env: Mapping[str, str] = field(default_factory=dict)
     files: tuple[InputFile, ...] = ()
     collect: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
