@@ -5,13 +5,15 @@ Units are in the names: ``_seconds`` are floats, ``_bytes`` are ints. Enumeratio
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import TYPE_CHECKING, Protocol
+from io import FileIO
+from pathlib import Path
+from socket import socket
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from pathlib import Path
+from sandbox.guest.wire import Reader
 
 # --- Job: what was asked ---------------------------------------------------------------------------------------------
 
