@@ -65,7 +65,8 @@ class Sandbox:
             thread = SpawnThread()
             scope.callback(thread.close)
             filters = seccomp.compile_filters(*seccomp.shipped_profiles(), self.host.machine)
-            self._launcher = Cold(self.host, (filters.allow, filters.deny), thread, slots, meters.new)
+            # The allow-list last: it refuses the loading of further filters, to us as to the guest.
+            self._launcher = Cold(self.host, (filters.deny, filters.allow), thread, slots, meters.new)
             self._scope = scope.pop_all()
 
     def run(self, job: Job, *, cancel: Cancel | None = None) -> Result:
