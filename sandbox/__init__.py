@@ -1,7 +1,7 @@
 """Run untrusted code behind kernel walls. The names below are the whole public surface.
 
-    with Sandbox() as box:
-        result = box.run(Job(code="print(1)"))
+with Sandbox() as box:
+    result = box.run(Job(code="print(1)"))
 """
 
 from sandbox.errors import JobRefused, LayerMissing, NotBuilt, OverCeiling, SandboxError, SetupError

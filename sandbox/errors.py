@@ -13,6 +13,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 
 class SandboxError(Exception):
@@ -59,3 +61,8 @@ class SetupError(SandboxError):
         self.step = step
         self.errno = errno
         self.detail = detail
+
+    @classmethod
+    def told(cls, failed: Mapping[str, Any]) -> SetupError:
+        """Give init's word on a failed step (``failed`` of :mod:`sandbox.guest.wire`) as an exception."""
+        return cls(str(failed["step"]), int(failed["errno"]), str(failed["detail"]))

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from io import FileIO
 from pathlib import Path
-from types import MappingProxyType
-from typing import Literal, Protocol
+from socket import socket
+from typing import Protocol
 
-_NO_ENV: Mapping[str, str] = MappingProxyType({})
-
+from sandbox.guest.wire import Reader
 
 # --- Job: what was asked ---------------------------------------------------------------------------------------------
 
@@ -87,7 +87,7 @@ class Job:
     language: str = "python"
     stdin: bytes = b""
     args: tuple[str, ...] = ()
-    env: Mapping[str, str] = _NO_ENV
+    env: Mapping[str, str] = field(default_factory=dict)
     files: tuple[InputFile, ...] = ()
     collect: tuple[str, ...] = ()
     limits: Limits = field(default_factory=Limits)
@@ -168,7 +168,10 @@ class Runtime:
     command: tuple[str, ...]
     source_name: str
     version: str
-    packages: Mapping[str, str] = _NO_ENV
+    packages: Mapping[str, str] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    links: tuple[tuple[str, str], ...] = ()
+    """(path, text) of symbolic links laid into the writable places before the guest starts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -215,6 +218,89 @@ class Config:
     uid_base: int = 2_000_000_000
     """As root, slot n runs its guest under the kernel uid ``uid_base + n``."""
     slots: int = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """What was found when the engine started. Pure data: nothing here is open or running.
+
+    ``runtimes`` by canonical name. ``binds`` and ``links`` are what bwrap shows; ``guest_binds`` and ``guest_links``
+    what init passes on into the guest's root (sources in bwrap's root). ``init`` is the argv of the first process.
+    """
+
+    machine: str
+    cpu_numbers: tuple[int, ...]
+    as_root: bool
+    setpriv: str | None
+    bwrap: str
+    bwrap_version: str
+    bwrap_origin: str
+    meter_kind: str
+    meter_reason: str
+    runtimes: Mapping[str, Runtime]
+    init: tuple[str, ...]
+    binds: tuple[Bind, ...]
+    links: tuple[tuple[str, str], ...]
+    guest_binds: tuple[Bind, ...]
+    guest_links: tuple[tuple[str, str], ...]
+
+
+# --- Plan: every decision made ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WritablePlace:
+    """One folder of the run's quota'd tmpfs, and the absolute paths it appears at."""
+
+    mode: int
+    targets: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A job on this host, with nothing left to decide: what init is told, and what supervise enforces."""
+
+    runtime: Runtime
+    code: bytes
+    stdin: bytes
+    args: tuple[str, ...]
+    env: Mapping[str, str]
+    files: tuple[InputFile, ...]
+    collect: tuple[str, ...]
+    files_out: int
+    files_out_bytes: int
+    writable: tuple[WritablePlace, ...]
+    limits: Limits
+    meter_limits: MeterLimits
+    cpu_rate: float
+    """The most CPU seconds the run can spend in one second."""
+    rlimits: tuple[tuple[int, int], ...]
+    affinity: tuple[int, ...] | None
+    output_keep: OutputKeep
+    on_output_limit: OnOutputLimit
+    flood_bytes: int
+    layers: tuple[str, ...]
+    """What must hold for this run, each of them or there is no run."""
+
+
+# --- Child: alive ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Child:
+    """A guest that waits at its gate, confined and metered. The descriptors are the host's ends."""
+
+    control: socket
+    messages: Reader
+    guest: int
+    """pidfd of the guest's main process."""
+    stdin: FileIO
+    stdout: FileIO
+    stderr: FileIO
+    gate: FileIO
+    meter: Meter
+    layers: tuple[str, ...]
+    launcher: Launcher
 
 
 # --- Exit: raw facts of a run that is over ---------------------------------------------------------------------------

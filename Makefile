@@ -1,0 +1,47 @@
+# The verbs of this project; `make help` lists them. Set-up is done by deploy/setup and only where it is due.
+# Another Python's environment must not reach ours.
+unexport PYTHONHOME PYTHONPATH PYTHONPLATLIBDIR PYTHONSTARTUP PYTHONUSERBASE VIRTUAL_ENV
+
+BIN := .venv/bin
+PREPARE = python=$$(sh deploy/setup/find-python.sh) && "$$python" -E -s deploy/setup/prepare.py
+ENGINE ?= docker
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-dev serve test check bench lock image test-image clean
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t 14
+
+setup:  ## prepare .venv and the guest's runtime, and nothing else
+	@$(PREPARE) service
+
+setup-dev:  ## the same with what the tests and checks need
+	@$(PREPARE) dev
+
+serve: setup  ## serve on 127.0.0.1:8080 (ARGS="--port 9000" and the like)
+	@exec $(BIN)/fumehood serve $(ARGS)
+
+check: setup-dev  ## lint, format, types and import arrows
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+test: check  ## everything `check` does, then the tests (ARGS="-k name" and the like)
+	$(BIN)/pytest $(ARGS)
+
+bench: setup-dev  ## run the benchmarks; JSON lines on standard output
+	@for script in benchmarks/*.py; do $(BIN)/python "$$script" || exit 1; done
+
+lock:  ## make requirements/*.txt anew from *.in (UPGRADE=1 moves the pins)
+	@python=$$(sh deploy/setup/find-python.sh) && "$$python" -E -s deploy/setup/lock.py $(if $(UPGRADE),--upgrade)
+
+image:  ## build the container image (ENGINE=podman for podman)
+	ENGINE=$(ENGINE) sh deploy/image/build.sh
+
+test-image:  ## run a snippet in the built image, over HTTP
+	ENGINE=$(ENGINE) sh deploy/image/smoke.sh
+
+clean:  ## remove what was made in this folder; runtimes outside it are shared and stay
+	rm -rf .venv .state .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

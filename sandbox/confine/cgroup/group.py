@@ -1,0 +1,344 @@
+"""What both cgroup versions share: making, reading, killing and removing one group, and sweeping up dead ones.
+
+Plain descriptors and string paths rather than pathlib: a group is made and removed for every run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import re
+import signal
+import threading
+import time
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from sandbox.errors import SetupError
+from sandbox.model import Meter, MeterLimits, Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+PERIOD_MICROSECONDS = 100_000
+"""The span over which a cpu quota is counted (Documentation/scheduler/sched-bwc.rst)."""
+
+PARENT = "fumehood"
+_SWEEPABLE = re.compile(r"([1-9][0-9]*-[0-9]+)\.[A-Za-z0-9_-]+")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_PATIENCE_SECONDS = 3.0
+_PAUSES = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)
+
+
+@dataclass(frozen=True, slots=True)
+class Unavailable:
+    """No group can be made here; ``reason`` is a sentence for the operator."""
+
+    reason: str
+
+
+class Group(ABC):
+    """One group of one run: a Meter. Its directories are one per mount; v2 has a single one."""
+
+    kind: str
+    poll_seconds: float | None = None
+
+    def __init__(self, directories: tuple[str, ...]) -> None:
+        self._directories = directories
+        self._made: list[str] = []
+        self._lock = threading.Lock()
+        self._killed = False
+        self._last = Reading(
+            cpu_seconds=0.0,
+            memory_bytes=0,
+            peak_memory_bytes=None,
+            processes=0,
+            peak_processes=None,
+            oom_kills=0,
+            forks_refused=0,
+        )
+
+    @abstractmethod
+    def limit(self, limits: MeterLimits, host_cpus: int) -> None:
+        """Write the limits. Raises SetupError with the file's name as its step."""
+
+    @abstractmethod
+    def look(self) -> Reading:
+        """Read the kernel's numbers; peaks are None where this kernel keeps none. Raises OSError."""
+
+    def make(self) -> None:
+        """Make the directories. Raises OSError; :meth:`close` takes away those that were made before it."""
+        for directory in self._directories:
+            os.mkdir(directory, 0o755)
+            self._made.append(directory)
+
+    def add(self, pid: int) -> None:
+        """Move the process with all its threads into the group. Raises SetupError."""
+        if pid <= 0:
+            # The kernel takes 0 for the writer: that would put the service itself under the limits.
+            raise SetupError("cgroup cgroup.procs", errno.EINVAL, f"pid {pid}")
+        for directory in self._directories:
+            put(directory, "cgroup.procs", str(pid))
+
+    def read(self) -> Reading:
+        """Look. Never raises: a group that is gone reads as its last look."""
+        try:
+            seen = self.look()
+        except OSError:
+            return self._last
+        with self._lock:
+            last = self._last
+            self._last = replace(
+                seen,
+                cpu_seconds=max(seen.cpu_seconds, last.cpu_seconds),
+                peak_memory_bytes=_peak(seen.peak_memory_bytes, seen.memory_bytes, last.peak_memory_bytes),
+                peak_processes=_peak(seen.peak_processes, seen.processes, last.peak_processes),
+                forks_refused=last.forks_refused if self._killed else seen.forks_refused,
+            )
+            return self._last
+
+    def kill(self) -> None:
+        """Send SIGKILL to every process in the group and wait, bounded, for them to leave it. Never raises."""
+        if not self._killed:
+            # Where the kernel cannot kill a whole group at once we forbid forks first, or a fork bomb outruns the
+            # loop; what is refused from here on is our doing and no longer the guest's limit.
+            self.read()
+            self._killed = True
+        for directory in self._made:
+            slay(directory)
+
+    def close(self) -> None:
+        """Kill what is left and remove the group. Safe to call twice. Raises SetupError when the kernel refuses."""
+        while self._made:
+            directory = self._made[-1]
+            try:
+                remove(directory)
+            except OSError as error:
+                raise SetupError("cgroup rmdir", error.errno or 0, directory) from error
+            self._made.pop()
+
+
+class Hierarchy(ABC):
+    """Where groups are made: ``parents`` are the directories, one per mount. Safe to use from several threads."""
+
+    kind: str
+
+    def __init__(self, parents: tuple[str, ...]) -> None:
+        self.parents = parents
+        self._host_cpus = os.cpu_count() or 1
+
+    @abstractmethod
+    def ensure(self) -> None:
+        """Make the parents ready, if they are not. Raises OSError."""
+
+    @abstractmethod
+    def group(self, name: str) -> Group:
+        """Return the group of that name; nothing is made yet."""
+
+    def create(self, name: str, limits: MeterLimits) -> Meter:
+        """Make a group with its limits set; name it ``<instance>.<serial>`` if :meth:`sweep` is to know it.
+
+        Raises SetupError (step ``cgroup mkdir`` or the name of the file refused); then nothing is left behind.
+        """
+        if not _NAME.fullmatch(name):
+            raise SetupError("cgroup mkdir", errno.EINVAL, repr(name))
+        group = self.group(name)
+        try:
+            self._make(group)
+            group.limit(limits, self._host_cpus)
+        except BaseException:
+            with contextlib.suppress(SetupError):
+                group.close()
+            raise
+        return group
+
+    def _make(self, group: Group) -> None:
+        try:
+            try:
+                group.make()
+            except FileNotFoundError:
+                # Another instance that stopped may have taken the empty parents with it.
+                group.close()
+                self.ensure()
+                group.make()
+        except OSError as error:
+            raise SetupError("cgroup mkdir", error.errno or 0, str(error.filename or "")) from error
+
+    def sweep(self, alive: Callable[[str], bool]) -> tuple[str, ...]:
+        """Kill and remove the groups of instances that ``alive`` denies; return their names.
+
+        A group that cannot be removed now is left for the next sweep. Names of another form are never touched.
+        """
+        verdicts: dict[str, bool] = {}
+        swept: dict[str, bool] = {}
+        for parent in self.parents:
+            for name in _children(parent):
+                match = _SWEEPABLE.fullmatch(name)
+                if match is None:
+                    continue
+                if match[1] not in verdicts:
+                    verdicts[match[1]] = alive(match[1])
+                if verdicts[match[1]]:
+                    continue
+                try:
+                    remove(f"{parent}/{name}")
+                except OSError:
+                    swept[name] = False
+                else:
+                    swept.setdefault(name, True)
+        return tuple(name for name, gone in swept.items() if gone)
+
+    def close(self) -> None:
+        """Remove the parents where they are empty; another instance's groups keep them. Never raises."""
+        for parent in self.parents:
+            with contextlib.suppress(OSError):
+                os.rmdir(parent)
+
+
+# --- files -----------------------------------------------------------------------------------------------------------
+
+
+def write(path: str, text: str) -> None:
+    """Write one control file in one call, as kernfs wants it. Raises OSError; never creates a file."""
+    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+    try:
+        os.write(fd, text.encode())
+    finally:
+        os.close(fd)
+
+
+def put(directory: str, file: str, text: str) -> None:
+    """Write one control file of a group. Raises SetupError with ``cgroup <file>`` as its step."""
+    try:
+        write(f"{directory}/{file}", text)
+    except OSError as error:
+        raise SetupError(f"cgroup {file}", error.errno or 0, text) from error
+
+
+def put_if_present(directory: str, file: str, text: str) -> bool:
+    """Write a control file that not every kernel has; say whether it was there. Raises SetupError as :func:`put`."""
+    try:
+        put(directory, file, text)
+    except SetupError as error:
+        if error.errno == errno.ENOENT and os.path.isdir(directory):
+            return False
+        raise
+    return True
+
+
+def words(path: str) -> list[str]:
+    """Return the blank-separated words of a control file. Raises OSError."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        parts = []
+        while part := os.read(fd, 65536):
+            parts.append(part)
+    finally:
+        os.close(fd)
+    return b"".join(parts).decode().split()
+
+
+def number(path: str) -> int:
+    """Return the number a control file holds. Raises OSError."""
+    return int(words(path)[0])
+
+
+def number_if_present(path: str) -> int | None:
+    """Return the number a control file holds, None where this kernel lacks the file."""
+    try:
+        return number(path)
+    except FileNotFoundError:
+        return None
+
+
+def entry(path: str, key: str) -> int:
+    """Return the number after ``key`` in a file of ``key value`` lines; 0 where the kernel lacks file or key."""
+    try:
+        pairs = words(path)
+    except FileNotFoundError:
+        return 0
+    return int(pairs[pairs.index(key) + 1]) if key in pairs else 0
+
+
+def _peak(kernel: int | None, now: int, before: int | None) -> int:
+    """Return the kernel's peak, or where it keeps none the highest value that a look has seen."""
+    return kernel if kernel is not None else max(now, before or 0)
+
+
+def _children(directory: str) -> Iterator[str]:
+    with contextlib.suppress(FileNotFoundError), os.scandir(directory) as entries:
+        yield from [found.name for found in entries if found.is_dir(follow_symlinks=False)]
+
+
+# --- killing and removing --------------------------------------------------------------------------------------------
+
+
+def slay(directory: str) -> None:
+    """Kill everything in the group, at once with ``cgroup.kill`` (v2, Linux 5.14), else pid by pid, bounded."""
+    try:
+        write(f"{directory}/cgroup.kill", "1")
+    except OSError:
+        # Frees nothing, but without it a fork bomb outruns the loop. Only the pids group of v1 has the file.
+        with contextlib.suppress(OSError):
+            write(f"{directory}/pids.max", "0")
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    for pause in _pauses():
+        if not _strike(directory) or time.monotonic() > deadline:
+            return
+        time.sleep(pause)
+
+
+def remove(directory: str) -> None:
+    """Remove the group and those below it, killing what is inside. Gone already is fine. Raises OSError."""
+    deadline = time.monotonic() + _PATIENCE_SECONDS
+    for pause in _pauses():
+        try:
+            os.rmdir(directory)
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            if error.errno not in {errno.EBUSY, errno.ENOTEMPTY} or time.monotonic() > deadline:
+                raise
+        else:
+            return
+        slay(directory)
+        for child in _children(directory):
+            remove(f"{directory}/{child}")
+        time.sleep(pause)
+
+
+def _strike(directory: str) -> bool:
+    """Send SIGKILL once to each process listed; say whether any was.
+
+    A listed pid may die and be handed out again before the signal. So a pidfd is opened first and the list is read
+    again: a pidfd whose pid is still listed is either our member or a process already dead, never a stranger.
+    """
+    held: dict[str, int] = {}
+    try:
+        listed = _members(directory)
+        for pid in listed:
+            with contextlib.suppress(OSError, OverflowError):
+                held[pid] = os.pidfd_open(int(pid))
+        for pid in _members(directory) & held.keys():
+            with contextlib.suppress(OSError):
+                signal.pidfd_send_signal(held[pid], signal.SIGKILL)
+        return bool(listed)
+    finally:
+        for fd in held.values():
+            os.close(fd)
+
+
+def _members(directory: str) -> set[str]:
+    try:
+        # A process outside our pid namespace is listed as 0.
+        return set(words(f"{directory}/cgroup.procs")) - {"0"}
+    except OSError:
+        return set()
+
+
+def _pauses() -> Iterator[float]:
+    yield from _PAUSES
+    while True:
+        yield _PAUSES[-1]

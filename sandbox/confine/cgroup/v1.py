@@ -1,0 +1,119 @@
+"""cgroup v1: every controller, or a few together, in a mount of its own.
+
+Sources: Documentation/admin-guide/cgroup-v1/{memory,cpuacct,pids}.rst and Documentation/scheduler/sched-bwc.rst of
+Linux 6.18. v1 has no event for memory pressure that would serve us and no way to kill a whole group.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from typing import TYPE_CHECKING
+
+from sandbox.confine.cgroup.group import (
+    PARENT,
+    PERIOD_MICROSECONDS,
+    Group,
+    Hierarchy,
+    Unavailable,
+    entry,
+    number,
+    number_if_present,
+    put,
+    put_if_present,
+)
+from sandbox.errors import SetupError
+from sandbox.model import MeterLimits, Reading
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sandbox.confine.cgroup.mounts import Mount
+
+CONTROLLERS = ("memory", "pids", "cpu", "cpuacct")
+
+
+class V1Group(Group):
+    """A group in the memory, pids, cpu and cpuacct hierarchies, however those are mounted together."""
+
+    kind = "cgroup:v1"
+
+    def __init__(self, parents: Mapping[str, str], name: str) -> None:
+        self._memory, self._pids, self._cpu, self._cpuacct = (f"{parents[word]}/{name}" for word in CONTROLLERS)
+        super().__init__(tuple(dict.fromkeys((self._memory, self._pids, self._cpu, self._cpuacct))))
+
+    def limit(self, limits: MeterLimits, host_cpus: int) -> None:
+        """Set memory, swap, pids and cpu limits. Raises SetupError."""
+        put(self._memory, "memory.limit_in_bytes", str(limits.memory_bytes))
+        # Memory and swap together may not exceed memory alone, so nothing may be swapped. A kernel booted with
+        # swapaccount=0 has no such file; swappiness 0 is what it has instead.
+        if not put_if_present(self._memory, "memory.memsw.limit_in_bytes", str(limits.memory_bytes)):
+            put_if_present(self._memory, "memory.swappiness", "0")
+        put(self._pids, "pids.max", str(limits.processes))
+        if limits.cpus < host_cpus:
+            self._throttle(limits.cpus)
+
+    def _throttle(self, cpus: float) -> None:
+        put(self._cpu, "cpu.cfs_period_us", str(PERIOD_MICROSECONDS))
+        try:
+            put(self._cpu, "cpu.cfs_quota_us", str(max(1000, int(cpus * PERIOD_MICROSECONDS))))
+        except SetupError as error:
+            # v1 refuses a quota above that of a group further up: the tighter one binds us anyway.
+            if error.errno != errno.EINVAL:
+                raise
+
+    def look(self) -> Reading:
+        """Read the numbers. Raises OSError."""
+        return Reading(
+            cpu_seconds=number(f"{self._cpuacct}/cpuacct.usage") / 1e9,
+            memory_bytes=number(f"{self._memory}/memory.usage_in_bytes"),
+            peak_memory_bytes=number_if_present(f"{self._memory}/memory.max_usage_in_bytes"),
+            processes=number(f"{self._pids}/pids.current"),
+            peak_processes=number_if_present(f"{self._pids}/pids.peak"),
+            oom_kills=entry(f"{self._memory}/memory.oom_control", "oom_kill"),
+            forks_refused=entry(f"{self._pids}/pids.events", "max"),
+        )
+
+
+class V1Hierarchy(Hierarchy):
+    """The parent groups by controller; co-mounted controllers share a directory."""
+
+    kind = "cgroup:v1"
+
+    def __init__(self, parents: Mapping[str, str]) -> None:
+        super().__init__(tuple(dict.fromkeys(parents[word] for word in CONTROLLERS)))
+        self._by_controller = dict(parents)
+
+    def ensure(self) -> None:
+        """Make the parent groups that are missing. Raises OSError."""
+        for parent in self.parents:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(parent, 0o755)
+
+    def group(self, name: str) -> V1Group:
+        """Return the group of that name; nothing is made yet."""
+        return V1Group(self._by_controller, name)
+
+
+def locate(
+    mounts: tuple[Mount, ...], own: Mapping[str, str], preferred_parent: str | None
+) -> V1Hierarchy | Unavailable:
+    """Find the parent group in each hierarchy, or say what is missing. Reads nothing but its arguments."""
+    parents = {}
+    for controller in CONTROLLERS:
+        mounted = [mount for mount in mounts if controller in mount.controllers]
+        if not mounted or controller not in own:
+            return Unavailable(f"the {controller} controller of cgroup v1 is not mounted")
+        if any("cpuset" in mount.controllers for mount in mounted):
+            # A new cpuset group has no cpus and admits nobody until it is given some.
+            return Unavailable(f"cpuset shares the mount of the {controller} controller of cgroup v1")
+        if preferred_parent is not None:
+            found: list[str | None] = [(mounted[0].point + "/" + preferred_parent.strip("/")).rstrip("/")]
+        else:
+            found = [mount.directory(own[controller]) for mount in mounted]
+        home = next((directory for directory in found if directory is not None), None)
+        if home is None:
+            return Unavailable(f"our own group {own[controller]} is outside what is mounted for {controller}")
+        parents[controller] = f"{home}/{PARENT}"
+    return V1Hierarchy(parents)

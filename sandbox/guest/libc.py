@@ -1,0 +1,107 @@
+"""The few kernel calls that the standard library does not wrap. Each raises OSError with the call's name.
+
+Sources: mount(2), umount2(2), pivot_root(2), prctl(2), capset(2), seccomp(2), <linux/capability.h>, <linux/filter.h>.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+MS_RDONLY = 1
+MS_NOSUID = 2
+MS_NODEV = 4
+MS_NOEXEC = 8
+MS_REMOUNT = 32
+MS_BIND = 4096
+MS_REC = 16384
+MNT_DETACH = 2
+
+_PR_SET_PDEATHSIG = 1
+_PR_SET_DUMPABLE = 4
+_PR_SET_SECCOMP = 22
+_PR_CAPBSET_DROP = 24
+_PR_SET_NO_NEW_PRIVS = 38
+_PR_CAP_AMBIENT = 47
+_PR_CAP_AMBIENT_CLEAR_ALL = 4
+_SECCOMP_MODE_FILTER = 2
+_CAPABILITY_VERSION_3 = 0x20080522
+_FILTER_INSTRUCTION_BYTES = 8
+_EINVAL = 22
+
+# PyDLL would hold the interpreter's lock; init has one thread, so it makes no difference which is used.
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+class _SockFprog(ctypes.Structure):
+    _fields_ = (("len", ctypes.c_ushort), ("filter", ctypes.c_void_p))
+
+
+def _check(result: int, call: str) -> int:
+    if result == -1:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{call}: {os.strerror(number)}")
+    return result
+
+
+def mount(source: str | None, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
+    """mount(2)."""
+    encoded = [None if text is None else os.fsencode(text) for text in (source, target, kind, options)]
+    _check(_libc.mount(encoded[0], encoded[1], encoded[2], ctypes.c_ulong(flags), encoded[3]), f"mount on {target}")
+
+
+def unmount(target: str, flags: int) -> None:
+    """umount2(2)."""
+    _check(_libc.umount2(os.fsencode(target), flags), f"umount {target}")
+
+
+def enter_root(new_root: str) -> None:
+    """Make ``new_root`` the root and drop the old one: pivot_root(2), the form without a place for the old root."""
+    os.chdir(new_root)
+    _check(_libc.pivot_root(b".", b"."), "pivot_root")
+    unmount(".", MNT_DETACH)
+    os.chdir("/")
+
+
+def _prctl(call: str, option: int, *arguments: int) -> int:
+    padded = (*arguments, 0, 0, 0, 0)[:4]
+    return _check(_libc.prctl(option, *map(ctypes.c_ulong, padded)), call)
+
+
+def die_with_parent(signal_number: int) -> None:
+    """Ask for a signal when the thread that spawned our parent process ends. Cleared by gaining privileges."""
+    _prctl("PR_SET_PDEATHSIG", _PR_SET_PDEATHSIG, signal_number)
+
+
+def set_dumpable(value: int) -> None:
+    """With 0, no process of the same user may trace us or open our ``/proc`` entries (proc(5), ptrace(2))."""
+    _prctl("PR_SET_DUMPABLE", _PR_SET_DUMPABLE, value)
+
+
+def drop_capabilities() -> None:
+    """Empty the ambient, bounding, inheritable, permitted and effective sets; none can come back (capabilities(7))."""
+    _prctl("PR_CAP_AMBIENT_CLEAR_ALL", _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
+    capability = 0
+    while True:
+        try:
+            _prctl("PR_CAPBSET_DROP", _PR_CAPBSET_DROP, capability)
+        except OSError as error:
+            if error.errno == _EINVAL and capability:  # one past the last capability this kernel knows
+                break
+            raise
+        capability += 1
+    header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION_3, 0)
+    sets = (ctypes.c_uint32 * 6)()
+    _check(_libc.capset(header, sets), "capset")
+
+
+def forbid_new_privileges() -> None:
+    """No exec of ours or our descendants gains anything (PR_SET_NO_NEW_PRIVS)."""
+    _prctl("PR_SET_NO_NEW_PRIVS", _PR_SET_NO_NEW_PRIVS, 1)
+
+
+def load_filter(program: bytes) -> None:
+    """Stack one classic BPF program (packed ``struct sock_filter``) onto this process's seccomp filters."""
+    code = ctypes.create_string_buffer(program, len(program))
+    descriptor = _SockFprog(len(program) // _FILTER_INSTRUCTION_BYTES, ctypes.addressof(code))
+    _prctl("PR_SET_SECCOMP", _PR_SET_SECCOMP, _SECCOMP_MODE_FILTER, ctypes.addressof(descriptor))

@@ -1,0 +1,115 @@
+"""Build the guest's own root: one that nobody shared before and in which only the writable places can be written.
+
+Nothing of a caller's or a guest's has run when this does, and every mount point is a directory made here in a tmpfs
+made here: no link that somebody else placed is ever followed (that is how CVE-2026-87766 works).
+"""
+
+from __future__ import annotations
+
+import os
+
+from . import libc
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+NEW_ROOT = "/run/newroot"
+JOB_DIRECTORY = "/run/job"
+WORKSPACE = "/workspace"
+
+_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_DEVICE_LINKS = (
+    ("/proc/self/fd", "fd"),
+    ("/proc/self/fd/0", "stdin"),
+    ("/proc/self/fd/1", "stdout"),
+    ("/proc/self/fd/2", "stderr"),
+)
+# World-readable on some kernels, about the whole machine, and of no use to a snippet.
+_MASKED = ("kallsyms", "kcore", "keys", "key-users", "kmsg", "sched_debug", "timer_list", "slabinfo", "vmallocinfo")
+_SCRATCH = "/run/scratch"
+
+
+def build(plan: dict[str, Any], source: tuple[str, bytes], files: list[tuple[str, bytes]]) -> None:
+    """Make the root that ``plan`` describes, lay ``source`` and ``files`` into it, and enter it.
+
+    ``plan``: ``binds`` [[source in the current root, target]], ``links`` [[text, path]] of the root itself,
+    ``writable`` [[mode, [absolute paths of one folder]]], ``disk_bytes`` and ``inodes`` of the one tmpfs behind all of
+    them, ``laid_links`` [[path, text]] in them. Raises OSError.
+    """
+    name, code = source
+    spare = 1 << 20
+    libc.mount("tmpfs", NEW_ROOT, "tmpfs", libc.MS_NOSUID | libc.MS_NODEV, f"mode=755,size={len(code) + spare}")
+    for origin, target in plan["binds"]:
+        os.makedirs(NEW_ROOT + target, exist_ok=True)
+        libc.mount(origin, NEW_ROOT + target, None, libc.MS_BIND | libc.MS_REC)
+    for text, path in plan["links"]:
+        os.symlink(text, NEW_ROOT + path)
+    _devices()
+    _proc()
+    _writable_places(plan)
+    _write(NEW_ROOT + JOB_DIRECTORY, name, code, 0o444)
+    for path, content in files:
+        folder, _, leaf = path.rpartition("/")
+        _write(f"{NEW_ROOT}{WORKSPACE}/{folder}", leaf, content, 0o644)
+    libc.enter_root(NEW_ROOT)
+    libc.mount(None, "/", None, libc.MS_REMOUNT | libc.MS_BIND | libc.MS_RDONLY | libc.MS_NOSUID | libc.MS_NODEV)
+
+
+def _devices() -> None:
+    folder = NEW_ROOT + "/dev"
+    os.mkdir(folder, 0o755)
+    for name in _DEVICES:
+        _touch(f"{folder}/{name}")
+        libc.mount(f"/dev/{name}", f"{folder}/{name}", None, libc.MS_BIND)
+    for text, name in _DEVICE_LINKS:
+        os.symlink(text, f"{folder}/{name}")
+
+
+def _proc() -> None:
+    folder = NEW_ROOT + "/proc"
+    os.mkdir(folder, 0o555)
+    libc.mount("proc", folder, "proc", libc.MS_RDONLY | libc.MS_NOSUID | libc.MS_NODEV | libc.MS_NOEXEC)
+    for name in _MASKED:
+        if os.path.exists(f"{folder}/{name}"):
+            libc.mount("/dev/null", f"{folder}/{name}", None, libc.MS_BIND)
+
+
+def _writable_places(plan: dict[str, Any]) -> None:
+    """One tmpfs, so that one quota holds over all of it; each place is a directory of it."""
+    scratch = NEW_ROOT + _SCRATCH
+    os.makedirs(scratch)
+    places = plan["writable"]
+    # The tmpfs's own root and our directories are not the guest's to pay for.
+    inodes = plan["inodes"] + len(places) + 1 + 2 * len(plan["laid_links"])
+    options = f"mode=755,size={plan['disk_bytes']},nr_inodes={inodes}"
+    libc.mount("tmpfs", scratch, "tmpfs", libc.MS_NOSUID | libc.MS_NODEV, options)
+    for number, (mode, targets) in enumerate(places):
+        folder = f"{scratch}/{number}"
+        os.mkdir(folder)
+        os.chmod(folder, mode)
+        for target in targets:
+            os.makedirs(NEW_ROOT + target, exist_ok=True)
+            libc.mount(folder, NEW_ROOT + target, None, libc.MS_BIND)
+    libc.unmount(scratch, libc.MNT_DETACH)
+    os.rmdir(scratch)
+    for path, text in plan["laid_links"]:
+        folder = NEW_ROOT + path.rpartition("/")[0]
+        os.makedirs(folder, exist_ok=True)
+        os.symlink(text, NEW_ROOT + path)
+
+
+def _touch(path: str) -> None:
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444))
+
+
+def _write(folder: str, name: str, content: bytes, mode: int) -> None:
+    os.makedirs(folder, exist_ok=True)
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    descriptor = os.open(f"{folder}/{name}", flags, mode)
+    try:
+        view = memoryview(content)
+        while view:
+            view = view[os.write(descriptor, view) :]
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,194 @@
+"""The conversation between the host and the init of one run: the only file both sides of the wall import.
+
+One stream socket, init's descriptor :data:`CONTROL_FD`. Every message is a frame: a four-byte little-endian length,
+then one value in the encoding below. In order::
+
+    host -> init   job        descriptors with it: stdin, stdout, stderr, gate (the guest's ends)
+    init -> host   ready      descriptor with it: a pidfd of the guest, which waits at the gate
+    host           puts the guest under its meter, then writes one byte to the gate: the guest runs
+    init -> host   over       the guest's main process has ended: its raw wait status and resource usage
+                              (init now kills and reaps every other process, then walks the workspace)
+    init -> host   file       one per collected file
+    init -> host   done       what was skipped, whether the disk was full; init ends, and with it the pid namespace
+
+or, at any point before ``over``::
+
+    init -> host   failed     the step that failed and its errno; init ends
+
+Job (a dict of what the plan decided; see :data:`JOB_KEYS`), and the keys of each answer:
+
+========  ==========================================================================================
+ready     ``namespaces`` {name: inode text}, ``seccomp`` filter mode, ``no_new_privs``, ``capabilities``
+          (all sets or-ed), as the kernel tells them of init after lock-down
+over      ``status`` raw wait status, ``cpu_seconds`` and ``max_rss_bytes`` of the guest's main process
+file      ``path``, ``content``
+done      ``skipped`` [[path, reason]], ``disk_full``
+failed    ``step``, ``errno``, ``detail``
+========  ==========================================================================================
+
+Values: None, bool, int, float, str (surrogate escapes allowed), bytes, list, dict with str keys. Neither ``json`` (its
+import costs init 5 ms) nor ``marshal`` (unsafe on what a guest may have forged) fits. A frame is refused when it is
+longer than the reader's bound, nests deeper than :data:`MAX_DEPTH`, or is not exactly one value.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # typing costs init several milliseconds; mypy knows this name
+if TYPE_CHECKING:
+    from typing import Any
+
+CONTROL_FD = 0  # standard input: the one place that needs no agreement on a number
+MAX_DEPTH = 8
+_HEADER_BYTES = 4
+
+JOB_KEYS = frozenset(
+    {
+        "root",  # how to build the guest's root: see init.build_root
+        "files",  # [[path, bytes]] laid into the workspace
+        "source_name",  # file name under /run/job
+        "code",  # bytes of it
+        "command",  # program and leading arguments; None: run inside this interpreter
+        "args",
+        "env",
+        "rlimits",  # [[resource, value]], soft and hard alike
+        "affinity",  # [cpu numbers], or None where a cgroup throttles
+        "filters",  # [BPF bytes], loaded in this order
+        "collect",  # globs relative to the workspace
+        "files_out",
+        "files_out_bytes",
+    }
+)
+
+
+class WireError(Exception):
+    """The other side sent what is not a message."""
+
+
+def encode(value: Any) -> bytes:
+    """Give the frame of one value."""
+    body = bytearray()
+    _put(body, value)
+    return len(body).to_bytes(_HEADER_BYTES, "little") + bytes(body)
+
+
+def _put(out: bytearray, value: Any) -> None:
+    if value is None:
+        out += b"n"
+    elif value is True:
+        out += b"t"
+    elif value is False:
+        out += b"f"
+    elif isinstance(value, int):
+        _put_sized(out, b"i", str(value).encode())
+    elif isinstance(value, float):
+        _put_sized(out, b"r", repr(value).encode())
+    elif isinstance(value, str):
+        _put_sized(out, b"s", value.encode("utf-8", "surrogateescape"))
+    elif isinstance(value, (bytes, bytearray)):
+        _put_sized(out, b"b", value)
+    elif isinstance(value, (list, tuple)):
+        out += b"l" + len(value).to_bytes(4, "little")
+        for item in value:
+            _put(out, item)
+    elif isinstance(value, dict):
+        out += b"d" + len(value).to_bytes(4, "little")
+        for key, item in value.items():
+            _put_sized(out, b"s", key.encode("utf-8", "surrogateescape"))
+            _put(out, item)
+    else:
+        raise TypeError(f"no wire form for {type(value).__name__}")
+
+
+def _put_sized(out: bytearray, tag: bytes, body: bytes | bytearray) -> None:
+    out += tag + len(body).to_bytes(4, "little")
+    out += body
+
+
+def decode(body: bytes) -> Any:
+    """Give the one value that ``body`` (a frame without its header) holds. Raises WireError."""
+    try:
+        value, end = _take(body, 0, 0)
+    except WireError:
+        raise
+    except (IndexError, ValueError, OverflowError) as error:
+        raise WireError(f"malformed value: {error}") from None
+    if end != len(body):
+        raise WireError("bytes after the value")
+    return value
+
+
+def _take(body: bytes, at: int, depth: int) -> tuple[Any, int]:
+    if depth > MAX_DEPTH:
+        raise WireError("nested too deep")
+    tag = body[at : at + 1]
+    at += 1
+    if tag == b"n":
+        return None, at
+    if tag == b"t":
+        return True, at
+    if tag == b"f":
+        return False, at
+    if tag in (b"i", b"r", b"s", b"b"):
+        raw, at = _take_sized(body, at)
+        if tag == b"b":
+            return raw, at
+        if tag == b"s":
+            return raw.decode("utf-8", "surrogateescape"), at
+        if len(raw) > 64:  # longer than any number we send; bounds the work of int()
+            raise WireError("number too long")
+        return (int(raw) if tag == b"i" else float(raw)), at
+    if tag == b"l":
+        count, at = _take_count(body, at)
+        items = []
+        for _ in range(count):
+            item, at = _take(body, at, depth + 1)
+            items.append(item)
+        return items, at
+    if tag == b"d":
+        count, at = _take_count(body, at)
+        pairs = {}
+        for _ in range(count):
+            if body[at : at + 1] != b"s":
+                raise WireError("a key is not text")
+            key, at = _take(body, at, depth + 1)
+            pairs[key], at = _take(body, at, depth + 1)
+        return pairs, at
+    raise WireError(f"unknown tag {tag!r}")
+
+
+def _take_count(body: bytes, at: int) -> tuple[int, int]:
+    end = at + 4
+    if end > len(body):
+        raise WireError("cut off")
+    return int.from_bytes(body[at:end], "little"), end
+
+
+def _take_sized(body: bytes, at: int) -> tuple[bytes, int]:
+    size, at = _take_count(body, at)
+    end = at + size
+    if end > len(body):
+        raise WireError("cut off")
+    return bytes(body[at:end]), end
+
+
+class Reader:
+    """Cuts a stream of bytes into values. ``max_bytes`` bounds one frame and so what a hostile peer can make us hold."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> list[Any]:
+        """Take bytes as they come; give the values completed by them. Raises WireError."""
+        self._buffer += data
+        values = []
+        while len(self._buffer) >= _HEADER_BYTES:
+            size = int.from_bytes(self._buffer[:_HEADER_BYTES], "little")
+            if size > self._max_bytes:
+                raise WireError("frame too long")
+            end = _HEADER_BYTES + size
+            if len(self._buffer) < end:
+                break
+            values.append(decode(bytes(self._buffer[_HEADER_BYTES:end])))
+            del self._buffer[:end]
+        return values

@@ -1,0 +1,157 @@
+"""Probe, once, what this machine and its kernel offer. Gives facts; decides nothing about any job."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import pwd
+import shutil
+import subprocess
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sandbox.confine import find_bwrap
+from sandbox.errors import LayerMissing
+from sandbox.model import Bind, Host, Runtime, RuntimeKind
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sandbox.model import Config
+
+GUEST_CODE = "/run/fumehood"
+_GUEST_ETC = "/run/etc"
+_SHARED_RUNTIMES = Path("/var/lib/fumehood/runtimes")
+_SYSTEM_FOLDERS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+_BASH = "/usr/bin/bash"
+_REMEDY = "run `make setup`, which builds it"
+_ANSWER_SECONDS = 10.0
+# The interpreter's switches: isolated, unbuffered (output must survive a kill), no byte code left in the workspace.
+_SWITCHES = ("-I", "-u", "-B", "-c")
+_BOOT = f"import sys; sys.path.insert(0, {GUEST_CODE!r}); from guest import init; init.main()"
+
+
+def runtimes_directories(configured: Path | None) -> tuple[Path, ...]:
+    """Give the folders where set-up may have left runtimes, the first with one wins."""
+    if configured is not None:
+        return (configured,)
+    if os.geteuid() == 0:  # a guest's uid could not read below root's home
+        return (_SHARED_RUNTIMES,)
+    home = Path(pwd.getpwuid(os.geteuid()).pw_dir)
+    return (home / ".local/share/fumehood/runtimes", _SHARED_RUNTIMES)
+
+
+def probe(config: Config, stage: Path, meter_kind: str, meter_reason: str) -> Host:
+    """Give the facts. ``stage`` is where guest code and /etc lie; the meter was found by whoever holds it.
+
+    Raises LayerMissing for bwrap, setpriv, the runtime, or a meter that the operator did not agree to do without.
+    """
+    folders = runtimes_directories(config.runtimes_dir)
+    bwrap = find_bwrap.find(config.bwrap, folders)
+    if meter_kind == "watch" and "cgroup" not in config.may_lack:
+        raise LayerMissing("cgroup", meter_reason, 'or accept its absence: may_lack = ["cgroup"]')
+    as_root = os.geteuid() == 0
+    setpriv = shutil.which("setpriv", path="/usr/bin:/bin:/usr/sbin:/sbin") if as_root else None
+    if as_root and setpriv is None:
+        raise LayerMissing("uid", "setpriv is not installed", "it is in the package util-linux")
+    facts = _runtime_facts(folders)
+    interpreter = f"{facts['mounted_at']}/{facts['interpreter']}"
+    shown = (
+        Bind(source="/usr", target="/usr"),
+        *_system_binds(),
+        Bind(source=facts["prefix"], target=facts["mounted_at"]),
+        *(Bind(source=path, target=path) for path in facts["extra_read_only"]),
+    )
+    links = _system_links()
+    return Host(
+        machine=platform.machine(),
+        cpu_numbers=tuple(sorted(os.sched_getaffinity(0))),
+        as_root=as_root,
+        setpriv=setpriv,
+        bwrap=str(bwrap.path),
+        bwrap_version=bwrap.version,
+        bwrap_origin=bwrap.origin,
+        meter_kind=meter_kind,
+        meter_reason=meter_reason,
+        runtimes=_runtimes(facts),
+        init=(interpreter, *_SWITCHES, _BOOT),
+        binds=(
+            *shown,
+            Bind(source=str(stage / "guest"), target=f"{GUEST_CODE}/guest"),
+            Bind(source=str(stage / "etc"), target=_GUEST_ETC),
+        ),
+        links=links,
+        guest_binds=(
+            *(Bind(source=bind.target, target=bind.target) for bind in shown),
+            Bind(source=_GUEST_ETC, target="/etc"),
+        ),
+        guest_links=links,
+    )
+
+
+def host_interpreter(config: Config) -> str:
+    """Give the path, on the host, of the interpreter that guests run on."""
+    facts = _runtime_facts(runtimes_directories(config.runtimes_dir))
+    return f"{facts['prefix']}/{facts['interpreter']}"
+
+
+def _system_links() -> tuple[tuple[str, str], ...]:
+    """(text, path) for the top folders that are links into /usr, as they are wherever /usr is merged."""
+    return tuple((os.readlink(f"/{name}"), f"/{name}") for name in _SYSTEM_FOLDERS if Path("/", name).is_symlink())
+
+
+def _system_binds() -> tuple[Bind, ...]:
+    found = (Path("/", name) for name in _SYSTEM_FOLDERS)
+    return tuple(Bind(source=str(path), target=str(path)) for path in found if path.is_dir() and not path.is_symlink())
+
+
+def _runtime_facts(folders: tuple[Path, ...]) -> dict[str, Any]:
+    for folder in folders:
+        try:
+            facts: dict[str, Any] = json.loads((folder / "python.json").read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            continue
+        except (OSError, ValueError) as error:
+            raise LayerMissing("runtime", f"{folder / 'python.json'}: {error}", _REMEDY) from error
+        return facts
+    raise LayerMissing("runtime", f"no guest runtime in {' or '.join(map(str, folders))}", _REMEDY)
+
+
+def _runtimes(facts: dict[str, Any]) -> Mapping[str, Runtime]:
+    python = Runtime(
+        name="python",
+        aliases=("python3", "py"),
+        kind=RuntimeKind.PYTHON,
+        command=(),
+        source_name="main.py",
+        version=f"python {facts['version']}",
+        packages=facts["packages"],
+        environment=facts["environment"],
+        links=tuple(facts["links"].items()),
+    )
+    bash = Runtime(
+        name="bash",
+        aliases=("sh",),
+        kind=RuntimeKind.EXEC,
+        command=(_BASH,),
+        source_name="main.sh",
+        version=f"bash {_bash_version()}",
+        environment=facts["environment"],
+    )
+    return {runtime.name: runtime for runtime in (python, bash)}
+
+
+def _bash_version() -> str:
+    try:
+        said = subprocess.run(
+            [_BASH, "-c", "echo ${BASH_VERSION%%(*}"],
+            env={},
+            capture_output=True,
+            text=True,
+            timeout=_ANSWER_SECONDS,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise LayerMissing("runtime", f"{_BASH}: {error}", "install bash") from error
+    return said.stdout.strip()

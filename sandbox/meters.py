@@ -1,0 +1,36 @@
+"""Which kind of meter this machine gives, and a new one for each run."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+from sandbox.confine import cgroup, watch
+
+if TYPE_CHECKING:
+    from sandbox.model import Meter, MeterLimits
+
+
+class Meters:
+    """Control groups where they can be made, else the watch. ``reason`` says why it is the watch."""
+
+    def __init__(self, instance: str, parent: str | None) -> None:
+        self._instance = instance
+        self._serials = itertools.count()
+        found = cgroup.probe(parent)
+        self._hierarchy = found if isinstance(found, cgroup.Hierarchy) else None
+        self.kind = self._hierarchy.kind if self._hierarchy else "watch"
+        self.reason = found.reason if isinstance(found, cgroup.Unavailable) else ""
+        if self._hierarchy:
+            self._hierarchy.sweep(cgroup.instance_alive)  # what services that were killed left
+
+    def new(self, limits: MeterLimits) -> Meter:
+        """Give a meter that nothing has entered. Raises SetupError."""
+        if self._hierarchy is None:
+            return watch.Watch(limits)
+        return self._hierarchy.create(f"{self._instance}.{next(self._serials)}", limits)
+
+    def close(self) -> None:
+        """Let go of the hierarchy."""
+        if self._hierarchy:
+            self._hierarchy.close()

@@ -1,0 +1,271 @@
+"""Job + Host -> Plan. Pure: no I/O, so every decision can be tested on any machine. Refuses rather than weakens."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import fields
+from typing import TYPE_CHECKING
+
+from sandbox.confine import rlimit
+from sandbox.errors import JobRefused, NotBuilt, OverCeiling
+from sandbox.model import Launcher, Limits, MeterLimits, NetworkKind, Plan, WritablePlace
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sandbox.model import Config, Host, InputFile, Job, Runtime
+
+WORKSPACE = "/workspace"
+_FLOORS = Limits(
+    wall_seconds=0.0,
+    cpu_seconds=0.0,
+    memory_bytes=16 << 20,
+    processes=1,
+    output_bytes=0,
+    disk_bytes=4096,
+    inodes=1,
+    open_files=16,
+    cpus=0.0,
+)
+_MUST_EXCEED = frozenset({"wall_seconds", "cpu_seconds", "cpus"})
+_LONGEST_STRING = (128 << 10) - 1  # MAX_ARG_STRLEN, execve(2)
+_LONGEST_STRINGS = 1 << 20  # under a quarter of the default stack, with room for the pointers (execve(2))
+_PATH_MAX = 4096
+_NAME_MAX = 255
+_MOST_PATTERNS = 64
+_MOST_WRITABLE = 16
+# Places whose content is the system's or ours; a writable folder over or below one would change what programs find.
+_SYSTEM = (
+    "bin",
+    "boot",
+    "dev",
+    "etc",
+    "lib",
+    "lib32",
+    "lib64",
+    "libx32",
+    "opt/python",
+    "proc",
+    "run",
+    "sbin",
+    "sys",
+    "usr",
+)
+_ALWAYS_WRITABLE = (WORKSPACE, "/mnt/data", "/tmp", "/dev/shm")  # noqa: S108 - inside the guest
+_STICKY = 0o1777
+
+
+def plan(job: Job, host: Host, config: Config) -> Plan:
+    """Decide everything about a run. Raises JobRefused, OverCeiling or NotBuilt, naming the field."""
+    runtime = _runtime(job.language, host)
+    _network(job)
+    limits = _limits(job.limits, ceilings(config, host))
+    code = _encoded("code", job.code)
+    if len(code) > config.files_in_bytes:
+        raise OverCeiling("code", f"may be at most {config.files_in_bytes} bytes")
+    in_cgroup = host.meter_kind.startswith("cgroup")
+    cpus = min(math.ceil(limits.cpus), len(host.cpu_numbers))
+    return Plan(
+        runtime=runtime,
+        code=code,
+        stdin=job.stdin,
+        args=_args(job.args),
+        env=_environment(runtime, job.env, cpus),
+        files=_files(job.files, limits, config),
+        collect=_patterns(job.collect),
+        files_out=config.files_out,
+        files_out_bytes=config.files_out_bytes,
+        writable=_writable(job.writable_paths),
+        limits=limits,
+        meter_limits=MeterLimits(memory_bytes=limits.memory_bytes, processes=limits.processes, cpus=limits.cpus),
+        cpu_rate=min(limits.cpus, len(host.cpu_numbers)) if in_cgroup else cpus,
+        rlimits=rlimit.rlimits(limits, host.meter_kind),
+        affinity=None if in_cgroup else host.cpu_numbers[:cpus],
+        output_keep=job.output_keep,
+        on_output_limit=job.on_output_limit,
+        flood_bytes=config.flood_bytes,
+        layers=layers(host),
+    )
+
+
+def layers(host: Host) -> tuple[str, ...]:
+    """Give the layers that hold for every run on this host, in the contract's words."""
+    bound = (host.meter_kind, "rlimit") if host.meter_kind.startswith("cgroup") else ("rlimit", "watch", "affinity")
+    own_uid = ("uid",) if host.as_root else ()
+    return ("user", "pid", "mount", "net", "ipc", "uts", "cgroupns", *bound, *own_uid, "seccomp", "no_new_privs")
+
+
+def ceilings(config: Config, host: Host) -> Limits:
+    """Give the ceilings with every number filled in."""
+    top = config.ceilings
+    values = {each.name: getattr(top, each.name) for each in fields(top)}
+    values["cpus"] = top.cpus or float(len(host.cpu_numbers))
+    return Limits(**values)
+
+
+def _runtime(language: str, host: Host) -> Runtime:
+    for runtime in host.runtimes.values():
+        if language == runtime.name or language in runtime.aliases:
+            return runtime
+    known = ", ".join(sorted(host.runtimes))
+    raise JobRefused("language", f"{language!r} is not one of: {known}")
+
+
+def _network(job: Job) -> None:
+    if job.launcher is Launcher.WARM:
+        raise JobRefused("launcher", "may be 'auto' or 'cold'")
+    if job.network.hosts and job.network.kind is not NetworkKind.ALLOWLIST:
+        raise JobRefused("network.hosts", "belongs to kind 'allowlist'")
+    if job.network.kind is not NetworkKind.NONE:
+        raise NotBuilt("network.kind", f"{job.network.kind.value!r} cannot be enforced by this version; use 'none'")
+
+
+def _limits(asked: Limits, top: Limits) -> Limits:
+    for each in fields(asked):
+        name, field = each.name, f"limits.{each.name}"
+        value, floor, ceiling = getattr(asked, name), getattr(_FLOORS, name), getattr(top, name)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise JobRefused(field, "must be a finite number")
+        if not isinstance(value, int) and isinstance(floor, int):
+            raise JobRefused(field, "must be a whole number")
+        if value < floor or (name in _MUST_EXCEED and value <= floor):
+            bound = "more than" if name in _MUST_EXCEED else "at least"
+            raise OverCeiling(field, f"must be {bound} {floor:g}, not {value:g}")
+        if value > ceiling:
+            raise OverCeiling(field, f"may be at most {_exact(ceiling)}, not {_exact(value)}")
+    return asked
+
+
+def _exact(number: float) -> str:
+    return str(int(number)) if number == int(number) else repr(number)
+
+
+def _encoded(field: str, text: str) -> bytes:
+    try:
+        encoded = text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise JobRefused(field, "holds half of a surrogate pair, which has no UTF-8 form") from None
+    if b"\0" in encoded:
+        raise JobRefused(field, "holds a NUL character")
+    return encoded
+
+
+def _args(args: tuple[str, ...]) -> tuple[str, ...]:
+    total = 0
+    for number, each in enumerate(args):
+        size = len(_encoded(f"args.{number}", each))
+        total += size + 1
+        if size > _LONGEST_STRING:
+            raise OverCeiling(f"args.{number}", f"may be at most {_LONGEST_STRING} bytes")
+    if total > _LONGEST_STRINGS:
+        raise OverCeiling("args", f"may be at most {_LONGEST_STRINGS} bytes in all")
+    return args
+
+
+def _environment(runtime: Runtime, asked: Mapping[str, str], cpus: int) -> dict[str, str]:
+    """The documented few variables, then the job's own over them."""
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(cpus))
+    env = {
+        "PATH": "/opt/python/bin:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin",
+        "HOME": WORKSPACE,
+        "USER": "user",
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        "TMPDIR": "/tmp",  # noqa: S108 - inside the guest
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "MPLBACKEND": "Agg",
+        **threads,
+        **runtime.environment,
+    }
+    total = 0
+    for name, value in asked.items():
+        field = f"env.{name}"
+        if not name or "=" in name:
+            raise JobRefused(field, "a variable's name is not empty and holds no '='")
+        size = len(_encoded(field, name)) + len(_encoded(field, value)) + 2
+        total += size
+        if size > _LONGEST_STRING:
+            raise OverCeiling(field, f"may be at most {_LONGEST_STRING} bytes")
+        env[name] = value
+    if total > _LONGEST_STRINGS:
+        raise OverCeiling("env", f"may be at most {_LONGEST_STRINGS} bytes in all")
+    return env
+
+
+def _parts(field: str, path: str) -> list[str]:
+    """Split a path that must name something below a folder, by the same rule for files in and globs out."""
+    encoded = _encoded(field, path)
+    if len(encoded) >= _PATH_MAX:
+        raise JobRefused(field, "is too long")
+    parts = path.split("/")
+    for part in parts:
+        if part in ("", ".", ".."):
+            raise JobRefused(field, "must be relative, without empty, '.' or '..' parts")
+        if len(part.encode()) > _NAME_MAX:
+            raise JobRefused(field, "has a part that is too long")
+    return parts
+
+
+def _files(files: tuple[InputFile, ...], limits: Limits, config: Config) -> tuple[InputFile, ...]:
+    if len(files) > config.files_in:
+        raise OverCeiling("files", f"may be at most {config.files_in}")
+    if sum(len(file.content) for file in files) > min(config.files_in_bytes, limits.disk_bytes):
+        most = min(config.files_in_bytes, limits.disk_bytes)
+        raise OverCeiling("files", f"may hold at most {most} bytes in all")
+    names: set[str] = set()
+    folders: set[str] = set()
+    for number, file in enumerate(files):
+        field = f"files.{number}.path"
+        parts = _parts(field, file.path)
+        above = {"/".join(parts[:depth]) for depth in range(1, len(parts))}
+        if file.path in names:
+            raise JobRefused(field, "is there twice")
+        if file.path in folders or above & names:
+            raise JobRefused(field, "is both a file and a folder")
+        names.add(file.path)
+        folders |= above
+    page_bytes = 4096
+    pages = sum(-(-len(file.content) // page_bytes) for file in files)
+    if len(names) + len(folders) > limits.inodes or pages * page_bytes > limits.disk_bytes:
+        raise OverCeiling("files", "do not fit in limits.disk_bytes and limits.inodes")
+    return files
+
+
+def _patterns(globs: tuple[str, ...]) -> tuple[str, ...]:
+    if len(globs) > _MOST_PATTERNS:
+        raise OverCeiling("collect", f"may be at most {_MOST_PATTERNS}")
+    for number, glob in enumerate(globs):
+        _parts(f"collect.{number}", glob)
+    return globs
+
+
+def _writable(paths: tuple[str, ...]) -> tuple[WritablePlace, ...]:
+    """The standing places, and the job's own; one that lies inside another needs no folder of its own."""
+    if len(paths) > _MOST_WRITABLE:
+        raise OverCeiling("writable_paths", f"may be at most {_MOST_WRITABLE}")
+    places = [
+        WritablePlace(mode=0o755, targets=(WORKSPACE, "/mnt/data")),
+        WritablePlace(mode=_STICKY, targets=("/tmp",)),  # noqa: S108 - inside the guest
+        WritablePlace(mode=_STICKY, targets=("/dev/shm",)),  # noqa: S108 - inside the guest
+    ]
+    taken = list(_ALWAYS_WRITABLE)
+    for number, path in sorted(enumerate(paths), key=lambda item: item[1]):
+        field = f"writable_paths.{number}"
+        if not path.startswith("/"):
+            raise JobRefused(field, "must be absolute")
+        parts = _parts(field, path[1:])
+        clean = "/" + "/".join(parts)
+        if clean in taken:
+            continue
+        if any(clean.startswith(f"{other}/") for other in taken):
+            raise JobRefused(field, "lies inside another writable place, which is writable as a whole")
+        if any(
+            f"{each}/".startswith(f"{clean}/") or f"{clean}/".startswith(f"/{system}/")
+            for system in _SYSTEM
+            for each in (f"/{system}", *_ALWAYS_WRITABLE)
+        ):
+            raise JobRefused(field, "is, holds or lies under a system folder")
+        taken.append(clean)
+        places.append(WritablePlace(mode=0o755, targets=(clean,)))
+    return tuple(places)

@@ -1,0 +1,122 @@
+"""The whole story of one job: plan, spawn, supervise, judge.
+
+Theory of operation
+===================
+
+========  =======================================  ====================================================================
+process   runs as                                  privilege
+========  =======================================  ====================================================================
+service   whoever started it                       its own; holds every descriptor a run has on the host
+bwrap     as root: the slot's uid; else the same   none over the machine; dies with the service
+init      uid 1000 inside, bwrap's outside         all capabilities over its own namespaces until it has built the
+                                                   guest's root, then none; pid 1, whose end takes every process along
+guest     the same uid                             none; its own session, its own meter, two seccomp filters
+========  =======================================  ====================================================================
+
+The service talks to init over one socket (:mod:`sandbox.guest.wire`) and to the guest over three pipes; init and guest
+share nothing but the namespace. A guest's failure is a :class:`~sandbox.model.Result`; ours is an exception of
+:mod:`sandbox.errors`. ``docs/architecture.md`` draws it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from typing import TYPE_CHECKING, Self
+
+from sandbox import collect, host, policy, stage
+from sandbox.confine import cgroup, seccomp
+from sandbox.meters import Meters
+from sandbox.model import Config
+from sandbox.slots import Slots
+from sandbox.spawn import Cold, SpawnThread
+from sandbox.supervise import supervise
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from sandbox.model import Host, Job, Limits, Result, Runtime
+    from sandbox.supervise import Cancel
+
+
+_serials = itertools.count()  # one process may hold several engines
+
+
+class Sandbox:
+    """Runs jobs, any number at once from any threads. What it holds on the host it gives back on :meth:`close`.
+
+    Raises LayerMissing where a wall that must stand cannot be built here, SetupError where starting failed.
+    """
+
+    def __init__(self, config: Config | None = None) -> None:
+        self.config = config or Config()
+        with contextlib.ExitStack() as scope:
+            instance = f"{cgroup.instance_name()}.{next(_serials)}"
+            state = stage.state_directory(self.config.state_dir)
+            stage.sweep(state, cgroup.instance_alive)
+            meters = Meters(instance, self.config.cgroup_parent)
+            scope.callback(meters.close)
+            folder = scope.enter_context(stage.built(state, instance, host.host_interpreter(self.config)))
+            self.host: Host = host.probe(self.config, folder, meters.kind, meters.reason)
+            slots = None
+            if self.host.as_root:
+                slots = Slots(state / "slots", self.config.uid_base, self.config.slots)
+                scope.callback(slots.close)
+            thread = SpawnThread()
+            scope.callback(thread.close)
+            filters = seccomp.compile_filters(*seccomp.shipped_profiles(), self.host.machine)
+            # The allow-list last: it refuses the loading of further filters, to us as to the guest.
+            self._launcher = Cold(self.host, (filters.deny, filters.allow), thread, slots, meters.new)
+            self._scope = scope.pop_all()
+
+    def run(self, job: Job, *, cancel: Cancel | None = None) -> Result:
+        """Run one job to its end and give the verdict.
+
+        Raises:
+            JobRefused: the job asks for what may not be had; OverCeiling and NotBuilt are kinds of it.
+            LayerMissing: a required layer did not come to hold for this run.
+            SetupError: a step of ours failed; nothing is known of the guest.
+        """
+        plan = policy.plan(job, self.host, self.config)
+        with self._launcher.spawn(plan) as child:
+            end = supervise(child, plan, cancel)
+        return collect.judge(end, plan)
+
+    def vet(self, job: Job) -> None:
+        """Raise what :meth:`run` would raise before it starts anything."""
+        policy.plan(job, self.host, self.config)
+
+    @property
+    def runtimes(self) -> Mapping[str, Runtime]:
+        """Canonical name of a language -> what runs it."""
+        return self.host.runtimes
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """What holds for every run, in the contract's words."""
+        return policy.layers(self.host)
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """What this machine lacks and the operator accepted."""
+        return ("cgroup",) if self.host.meter_kind == "watch" else ()
+
+    @property
+    def ceilings(self) -> Limits:
+        """The most a job may ask for."""
+        return policy.ceilings(self.config, self.host)
+
+    @property
+    def host_cpus(self) -> int:
+        """How many processors this process may use."""
+        return len(self.host.cpu_numbers)
+
+    def close(self) -> None:
+        """Give everything back. No run may be under way; calling it twice is fine."""
+        self._scope.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

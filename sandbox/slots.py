@@ -1,0 +1,61 @@
+"""Kernel uids for guests, as root: each run under one that no other run on this machine has at the same time.
+
+Per-user kernel quotas (processes, pipe pages, pending signals) are then each run's own, and two runs' processes could
+not signal one another even if they met. A slot is a lock file, so that services started side by side share the range.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+from typing import TYPE_CHECKING
+
+from sandbox.errors import SetupError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Slots:
+    """Lends uids ``base … base + count - 1``; a uid once locked stays this process's until :meth:`close`."""
+
+    def __init__(self, folder: Path, base: int, count: int) -> None:
+        self._folder = folder
+        self._base = base
+        self._count = count
+        self._lock = threading.Lock()
+        self._idle: list[int] = []
+        self._held: dict[int, int] = {}
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+    def take(self) -> int:
+        """Give a uid. Raises SetupError when every slot is in use."""
+        with self._lock:
+            if self._idle:
+                return self._idle.pop()
+            for uid in range(self._base, self._base + self._count):
+                if uid in self._held:
+                    continue
+                descriptor = os.open(self._folder / str(uid), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+                try:
+                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    os.close(descriptor)
+                    continue
+                self._held[uid] = descriptor
+                return uid
+        raise SetupError("slot", 0, f"all {self._count} guest uids are in use")
+
+    def give(self, uid: int) -> None:
+        """Take a uid back for the next run."""
+        with self._lock:
+            self._idle.append(uid)
+
+    def close(self) -> None:
+        """Let go of every lock."""
+        with self._lock:
+            for descriptor in self._held.values():
+                os.close(descriptor)
+            self._held.clear()
+            self._idle.clear()

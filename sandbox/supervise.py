@@ -1,0 +1,306 @@
+"""Child -> Exit: open the gate, watch, drain, and decide to kill. Nothing a guest does raises here.
+
+One thread, one selector, no ticking: it wakes for a descriptor or for the nearest of the computed times, which are the
+wall deadline, the first moment at which the CPU limit could be spent, a watch's next look, and a kill's grace.
+"""
+
+from __future__ import annotations
+
+import array
+import contextlib
+import fcntl
+import hashlib
+import os
+import selectors
+import signal
+import termios
+import time
+from typing import TYPE_CHECKING, Any, Self
+
+from sandbox.errors import SetupError
+from sandbox.guest import wire
+from sandbox.model import Cause, Exit, OnOutputLimit, OutputFile, OutputKeep, SkippedFile, SkipReason, Stream
+
+if TYPE_CHECKING:
+    from io import FileIO
+
+    from sandbox.model import Child, Plan
+
+_READ_BYTES = 1 << 18
+_WRITE_BYTES = 1 << 16
+_KILL_GRACE_SECONDS = 5.0
+_ACCOUNT_SECONDS = 20.0
+_SHORTEST_LOOK_SECONDS = 0.002
+
+
+class Cancel:
+    """A wish to end a run, from any thread, before or during it. Said once, it stays said."""
+
+    def __init__(self) -> None:
+        self._event = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._said = False
+
+    def set(self) -> None:
+        """End the run that this was given to."""
+        self._said = True
+        os.eventfd_write(self._event, 1)
+
+    def is_set(self) -> bool:
+        """Whether :meth:`set` was called."""
+        return self._said
+
+    def fileno(self) -> int:
+        """Give a descriptor that becomes readable when the wish is there."""
+        return self._event
+
+    def __del__(self) -> None:
+        os.close(self._event)
+
+
+class _Kept:
+    """Keeps what may be kept of a stream in constant memory, and counts the rest."""
+
+    def __init__(self, limit_bytes: int, keep: OutputKeep) -> None:
+        self._head_bytes = limit_bytes if keep is OutputKeep.HEAD else limit_bytes - limit_bytes // 2
+        self._tail_bytes = limit_bytes - self._head_bytes
+        self._head = bytearray()
+        self._tail = bytearray()
+        self.total_bytes = 0
+
+    def take(self, data: bytes) -> None:
+        self.total_bytes += len(data)
+        room = self._head_bytes - len(self._head)
+        if room > 0:
+            self._head += data[:room]
+            data = data[room:]
+        if self._tail_bytes and data:
+            self._tail += data[-self._tail_bytes :]
+            if len(self._tail) > 2 * self._tail_bytes:  # cut seldom: each cut moves the whole tail
+                del self._tail[: -self._tail_bytes]
+
+    def stream(self) -> Stream:
+        tail = bytes(self._tail[-self._tail_bytes :]) if self._tail_bytes else b""
+        return Stream(head=bytes(self._head), tail=tail, total_bytes=self.total_bytes)
+
+
+def supervise(child: Child, plan: Plan, cancel: Cancel | None = None) -> Exit:
+    """Run the guest to its end. Raises SetupError only for what is ours: init gone, or speaking nonsense."""
+    with _Watchman(child, plan, cancel) as watchman:
+        return watchman.watch()
+
+
+class _Watchman:
+    """The state of one supervision: what is due when, what was kept, what was said."""
+
+    def __init__(self, child: Child, plan: Plan, cancel: Cancel | None) -> None:
+        self._child = child
+        self._plan = plan
+        self._cancel = cancel
+        self._selector = selectors.DefaultSelector()
+        self._stdin = memoryview(plan.stdin)
+        limit, keep = plan.limits.output_bytes, plan.output_keep
+        self._kept = {child.stdout: _Kept(limit, keep), child.stderr: _Kept(limit, keep)}
+        self._cause: Cause | None = None
+        self._due: dict[str, float] = {}
+        self._over: dict[str, Any] | None = None
+        self._wall_seconds = 0.0
+        self._files: list[OutputFile] = []
+        self._file_bytes = 0
+        self._done: dict[str, Any] | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._selector.close()
+
+    def watch(self) -> Exit:
+        child, plan = self._child, self._plan
+        self._selector.register(child.control, selectors.EVENT_READ, self._on_message)
+        for stream in self._kept:
+            self._selector.register(stream, selectors.EVENT_READ, self._on_output)
+        if self._stdin:
+            self._selector.register(child.stdin, selectors.EVENT_WRITE, self._on_stdin)
+        else:
+            child.stdin.close()
+        if self._cancel is not None:
+            self._selector.register(self._cancel, selectors.EVENT_READ, self._on_cancel)
+        child.gate.write(b"g")
+        child.gate.close()
+        self._started = time.monotonic()
+        self._due["wall"] = self._started + plan.limits.wall_seconds
+        self._due["cpu"] = self._started + plan.limits.cpu_seconds / plan.cpu_rate
+        if child.meter.poll_seconds is not None:
+            self._due["meter"] = self._started + child.meter.poll_seconds
+        while self._done is None:
+            now = time.monotonic()
+            timeout = max(0.0, min(self._due.values()) - now)
+            for key, _ in self._selector.select(timeout):
+                key.data(key.fileobj)
+            if not self._look_at_clock():
+                break
+        return self._exit()
+
+    # --- descriptors ---
+
+    def _on_output(self, stream: FileIO) -> None:
+        data = self._read(stream, _READ_BYTES)
+        if data == b"":
+            self._forget(stream)
+
+    def _read(self, stream: FileIO, most: int) -> bytes | None:
+        data: bytes | None = stream.read(most)
+        if data:
+            kept = self._kept[stream]
+            kept.take(data)
+            over = kept.total_bytes > self._plan.limits.output_bytes
+            flood = sum(each.total_bytes for each in self._kept.values()) > self._plan.flood_bytes
+            if flood or (over and self._plan.on_output_limit is OnOutputLimit.KILL):
+                self._end(Cause.OUTPUT)
+        return data
+
+    def _on_stdin(self, stream: FileIO) -> None:
+        try:
+            written = stream.write(self._stdin[:_WRITE_BYTES])
+        except BrokenPipeError:  # the guest closed it, which is its right
+            self._forget(stream)
+            return
+        self._stdin = self._stdin[written or 0 :]
+        if not self._stdin:
+            self._forget(stream)
+
+    def _on_cancel(self, cancel: Cancel) -> None:
+        self._selector.unregister(cancel)
+        self._end(Cause.CANCELLED)
+
+    def _on_message(self, _: object) -> None:
+        try:
+            data = self._child.control.recv(_READ_BYTES)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            raise SetupError("init", error.errno or 0, "its connection broke") from error
+        if not data:
+            if self._cause is None or self._over is not None:
+                raise SetupError("init", 0, "it ended without an account of the run")
+            self._done = {"skipped": [], "disk_full": False}
+            return
+        try:
+            for message in self._child.messages.feed(data):
+                self._on_word(message)
+        except (wire.WireError, KeyError, TypeError, ValueError, AttributeError) as error:
+            raise SetupError("init", 0, f"what it said makes no sense: {error}") from error
+
+    def _on_word(self, message: dict[str, Any]) -> None:
+        ((word, told),) = message.items()
+        if word == "failed":
+            raise SetupError.told(told)
+        if word == "over" and self._over is None:
+            self._over = {
+                "status": int(told["status"]),
+                "cpu_seconds": float(told["cpu_seconds"]),
+                "max_rss_bytes": int(told["max_rss_bytes"]),
+            }
+            self._main_ended()
+        elif word == "file" and self._over is not None:
+            self._file_bytes += len(told["content"])
+            if len(self._files) >= self._plan.files_out or self._file_bytes > self._plan.files_out_bytes:
+                raise SetupError("init", 0, "it sent more files than were asked for")
+            digest = hashlib.sha256(told["content"]).hexdigest()
+            self._files.append(OutputFile(path=str(told["path"]), content=bytes(told["content"]), sha256=digest))
+        elif word == "done" and self._over is not None:
+            skipped = [SkippedFile(path=str(path), reason=SkipReason(why)) for path, why in told["skipped"]]
+            self._done = {"skipped": skipped, "disk_full": bool(told["disk_full"])}
+        else:
+            raise SetupError("init", 0, f"{word!r} out of turn")
+
+    # --- time ---
+
+    def _look_at_clock(self) -> bool:
+        """Do what is due; False when there is nothing left to wait for."""
+        now = time.monotonic()
+        due = [name for name, when in self._due.items() if when <= now]
+        if "wall" in due:
+            self._end(Cause.WALL)
+        if "cpu" in due or "meter" in due:
+            self._look_at_meter(now)
+        if "account" in due:
+            raise SetupError("init", 0, f"no account of the workspace within {_ACCOUNT_SECONDS:g} s")
+        return "grace" not in due
+
+    def _look_at_meter(self, now: float) -> None:
+        meter, limits = self._child.meter, self._plan.limits
+        reading = meter.read()
+        left = limits.cpu_seconds - reading.cpu_seconds
+        if left <= 0:
+            self._end(Cause.CPU)
+        elif meter.poll_seconds is not None and reading.memory_bytes > limits.memory_bytes:
+            self._end(Cause.MEMORY)
+        elif meter.poll_seconds is not None and reading.processes > limits.processes:
+            self._end(Cause.PROCESSES)
+        else:
+            self._due["cpu"] = now + max(left / self._plan.cpu_rate, _SHORTEST_LOOK_SECONDS)
+            if meter.poll_seconds is not None:
+                self._due["meter"] = now + meter.poll_seconds
+
+    def _end(self, cause: Cause) -> None:
+        """Kill the guest's main process; init, who sees it die, ends the rest."""
+        if self._cause is not None or self._over is not None:
+            return
+        self._cause = cause
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(self._child.guest, signal.SIGKILL)
+        self._due = {"grace": time.monotonic() + _KILL_GRACE_SECONDS}
+
+    def _main_ended(self) -> None:
+        self._wall_seconds = time.monotonic() - self._started
+        self._due = {"account": time.monotonic() + _ACCOUNT_SECONDS}
+        for stream in tuple(self._kept):
+            if not stream.closed:
+                self._drain(stream)
+                self._forget(stream)
+        if not self._child.stdin.closed:
+            self._forget(self._child.stdin)
+
+    def _drain(self, stream: FileIO) -> None:
+        """Take what the pipe holds now. All that the main process wrote is in it; a descendant's later words are not."""
+        waiting = array.array("i", [0])
+        fcntl.ioctl(stream.fileno(), termios.FIONREAD, waiting)
+        left = waiting[0]
+        while left > 0 and (data := self._read(stream, min(left, _READ_BYTES))):
+            left -= len(data)
+
+    def _forget(self, stream: FileIO) -> None:
+        with contextlib.suppress(KeyError):
+            self._selector.unregister(stream)
+        stream.close()
+
+    # --- the end ---
+
+    def _exit(self) -> Exit:
+        plan, child = self._plan, self._child
+        reading = child.meter.read()
+        if self._over is None:
+            self._main_ended()
+        over = self._over or {"status": None, "max_rss_bytes": 0}
+        done = self._done or {"skipped": [], "disk_full": False}
+        also_due = set()
+        if self._wall_seconds >= plan.limits.wall_seconds:
+            also_due.add(Cause.WALL)
+        if reading.cpu_seconds >= plan.limits.cpu_seconds:
+            also_due.add(Cause.CPU)
+        return Exit(
+            wait_status=over["status"],
+            cause=self._cause,
+            also_due=frozenset(also_due),
+            wall_seconds=self._wall_seconds,
+            stdout=self._kept[child.stdout].stream(),
+            stderr=self._kept[child.stderr].stream(),
+            reading=reading,
+            max_rss_bytes=over["max_rss_bytes"],
+            disk_full=done["disk_full"],
+            files=tuple(self._files),
+            files_skipped=tuple(done["skipped"]),
+            layers=child.layers,
+            launcher=child.launcher,
+        )

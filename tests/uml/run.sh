@@ -1,0 +1,25 @@
+#!/bin/sh
+# Run tests under a kernel whose only cgroup version is 2, on any machine and without privileges or KVM:
+# user-mode-linux (Debian: apt-get install user-mode-linux) boots the machine's own file system.
+#
+#   PYTHON=python3 tests/uml/run.sh tests/sandbox/confine [pytest options]
+#
+# hostfs writes to the real disk, so everything that the tests write goes to a tmpfs inside; see init.sh.
+set -eu
+
+here=$(cd "$(dirname "$0")" && pwd)
+kernel=${UML_KERNEL:-linux.uml}
+python=$(command -v "${PYTHON:-python3}")
+root=$(cd "$here/../.." && pwd)
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+
+# The kernel's command line cannot carry arguments with blanks; a file can, and its name can.
+{
+    printf '%s\n' "$root" "$python" "$scratch/status"
+    for argument in "$@"; do printf '%s\n' "$argument"; done
+} >"$scratch/arguments"
+
+TMPDIR=${UML_MEMORY_DIR:-/dev/shm} "$kernel" mem="${UML_MEMORY:-1G}" rootfstype=hostfs rw quiet loglevel=2 \
+    "uml_dir=$scratch" con=null con0=fd:0,fd:1 "init=$here/init.sh" "FUMEHOOD_UML=$scratch/arguments" </dev/null
+exit "$(cat "$scratch/status" 2>/dev/null || echo 70)"
