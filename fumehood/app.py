@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
-from starlette.requests import Request  # noqa: TC002 - FastAPI reads the endpoints' annotations
+from starlette.requests import Request
 from starlette.responses import Response
 
 from fumehood import __version__, body, openapi, problems

@@ -49,7 +49,7 @@ class Kind(Enum):
     NOT_READY = _Kind("not-ready", 503, "A promised layer did not hold")
 
 
-class Problem(Exception):  # noqa: N818 - the RFC's word
+class Problem(Exception):
     """A call that failed. ``extra`` holds further members, such as ``errors``."""
 
     def __init__(self, kind: Kind, detail: str, *, headers: Mapping[str, str] | None = None, **extra: object) -> None:
