@@ -18,7 +18,7 @@ from fumehood.guard import Guard
 from fumehood.problems import Kind, Problem
 from fumehood.readiness import Readiness
 from fumehood.responses import AnalyzeResponse, CancelResponse, Capabilities, ExecuteResponse, Health, Ready
-from fumehood.schemas import AnalyzeRequest, ExecuteRequest
+from fumehood.schemas import AnalyzeRequest, ExecuteRequest, parse
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -101,7 +101,7 @@ async def _enter(request: Request, executions: Executions, body_bytes: int) -> C
     text = await body.read(request, body_bytes)
 
     def understand() -> tuple[ExecuteRequest, Job]:
-        asked = body.parse(ExecuteRequest, text)
+        asked = parse(ExecuteRequest, text)
         return asked, executions.prepare(asked)
 
     asked, job = await body.aside(understand, len(text))
@@ -113,7 +113,7 @@ def _add_analyze(app: FastAPI, analyses: Analyses, body_bytes: int) -> None:
     async def analyze(request: Request) -> Response:
         """Read a source without running it."""
         text = await body.read(request, body_bytes)
-        asked = await body.aside(lambda: body.parse(AnalyzeRequest, text), len(text))
+        asked = await body.aside(lambda: parse(AnalyzeRequest, text), len(text))
         turn = analyses.enter()
         async with body.watch_for_leaving(request, turn.leave):
             return _json(await analyses.run(turn, asked))

@@ -6,18 +6,13 @@ import asyncio
 import contextlib
 from typing import TYPE_CHECKING, TypeVar
 
-from pydantic import ValidationError
-
-from fumehood.problems import Kind, Problem, from_validation
+from fumehood.problems import Kind, Problem
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from starlette.requests import Request
 
-    from fumehood.schemas import Wire
-
-Message = TypeVar("Message", bound="Wire")
 Answer = TypeVar("Answer")
 
 INLINE_BYTES = 1 << 16
@@ -43,14 +38,6 @@ async def read(request: Request, limit_bytes: int) -> bytes:
             raise _too_large(limit_bytes)
         chunks.append(chunk)
     return b"".join(chunks)
-
-
-def parse(model: type[Message], body: bytes) -> Message:
-    """The body as ``model``. Raises Problem 422 with every wrong field's path."""
-    try:
-        return model.model_validate_json(body)
-    except ValidationError as wrong:
-        raise from_validation(wrong) from None
 
 
 async def aside(work: Callable[[], Answer], size_bytes: int) -> Answer:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import base64
 import binascii
 from enum import StrEnum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 import sandbox
+from fumehood.problems import from_validation
 from sandbox import Job, JobRefused, Launcher, NetworkKind, OnOutputLimit, OutputKeep
 
 _JOB = Job(code="")
@@ -175,3 +176,14 @@ class AnalyzeRequest(Wire):
     language: str = "python"
     code: str
     threshold: Severity = Severity.LOW
+
+
+Message = TypeVar("Message", bound=Wire)
+
+
+def parse(model: type[Message], text: bytes) -> Message:
+    """The JSON text as ``model``. Raises Problem 422 with every wrong field's path."""
+    try:
+        return model.model_validate_json(text)
+    except ValidationError as wrong:
+        raise from_validation(wrong) from None
