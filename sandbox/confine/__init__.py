@@ -1,1 +1,1 @@
-"""."""
+"""One kernel facility a file; siblings are strangers."""
