@@ -54,3 +54,14 @@ def test_our_filters_answer_as_libseccomp_s(library: ctypes.CDLL, machine: str, 
             assert bpf.run(theirs, number, machine=foreign) == bpf.run(ours, number, machine=foreign) == "ENOSYS"
         if machine == "x86_64":
             assert bpf.run(theirs, number | 0x40000000) == bpf.run(ours, number | 0x40000000) == "ENOSYS"
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_container_engine_reads_the_container_s_profile_as_we_do(library: ctypes.CDLL, machine: str) -> None:
+    """An engine's libseccomp takes every rule of the container's profile and answers as a plain reading of it says."""
+    document = reading.document("container")
+    theirs = libseccomp.compile_document(library, document, machine)
+    for name, number in MACHINES[machine].numbers.items():
+        if libseccomp.number(library, name, machine) is not None:
+            for args in reading.interesting_arguments(name):
+                assert bpf.run(theirs, number, args, machine) == reading.verdict(document, name, args), (name, args)
