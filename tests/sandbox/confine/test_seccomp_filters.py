@@ -18,6 +18,7 @@ from sandbox.confine.seccomp import (
     compile_filters,
     shipped_profiles,
 )
+from sandbox.confine.seccomp.bpf import _Program
 from sandbox.confine.seccomp.machines import MACHINES
 from sandbox.errors import LayerMissing, SetupError
 
@@ -326,6 +327,18 @@ def test_far_jumps_land_where_they_should() -> None:
             got = bpf.run(program, number, (arg.value,))
             assert got == ("allow" if place % 2 else errno.errorcode[place % 40 + 1])
         assert bpf.run(program, number, (arg.value + 1,)) == "ENOSYS"
+
+
+@pytest.mark.parametrize("gap", range(246, 262))
+def test_the_edge_of_a_jump_s_reach(gap: int) -> None:
+    """A conditional jump reaches 255 instructions; around that edge both targets are found, whichever is farther."""
+    for first, second in ((None, errno.EPERM), (errno.EPERM, None)):
+        program = _Program()
+        labels = {answer: program.answer(answer) for answer in (first, second)}
+        program.code += [(0x54, 0, 0, 0)] * gap
+        program.add(0x20, 0, program.branch(0x15, 7, labels[None], labels[errno.EPERM]))
+        code = b"".join(struct.pack("<HBBI", *line) for line in reversed(program.code))
+        assert [bpf.run(code, number) for number in (7, 8)] == ["allow", "EPERM"]
 
 
 def test_too_long_a_profile_is_refused() -> None:
