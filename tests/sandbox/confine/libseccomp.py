@@ -8,6 +8,7 @@ import os
 from typing import Any
 
 ARCHITECTURES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+_DOORS = {"SCMP_ARCH_X86": 0x40000003, "SCMP_ARCH_X32": 0x4000003E, "SCMP_ARCH_ARM": 0x40000028}
 _ALLOW = 0x7FFF0000
 _ERRNO = 0x00050000
 _ATTRIBUTE_BADARCH = 2
@@ -67,6 +68,10 @@ def compile_document(library: ctypes.CDLL, document: dict[str, Any], machine: st
         if os.uname().machine != machine:
             _check(library.seccomp_arch_add(context, ARCHITECTURES[machine]))
             _check(library.seccomp_arch_remove(context, ARCHITECTURES[os.uname().machine]))
+        for entry in document.get("archMap", []):
+            if entry["architecture"] == f"SCMP_ARCH_{machine.upper()}":
+                for door in entry["subArchitectures"]:
+                    _check(library.seccomp_arch_add(context, _DOORS[door]))
         for rule in document["syscalls"]:
             args = [
                 _Compare(arg["index"], _OPERATORS[arg["op"]], arg["value"], arg.get("valueTwo", 0))
