@@ -135,6 +135,8 @@ def _lock_down(job: dict[str, Any]) -> None:
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # one a level when walking the workspace
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if job["affinity"] is not None:  # for init too: the filters let nobody change it afterwards
+            os.sched_setaffinity(0, job["affinity"])
     with _Step("init: drop capabilities"):
         libc.drop_capabilities()
     with _Step("init: no_new_privs"):
@@ -182,9 +184,6 @@ def _guest(job: dict[str, Any], descriptors: list[int], report: int) -> NoReturn
         with _Step("guest: working directory"):
             os.chdir(root.WORKSPACE)
             os.umask(0o022)
-        if job["affinity"] is not None:
-            with _Step("guest: affinity"):
-                os.sched_setaffinity(0, job["affinity"])
         with _Step("guest: limits"):
             for number, value in job["rlimits"]:
                 resource.setrlimit(number, (value, value))
