@@ -6,7 +6,6 @@ import json
 import os
 import platform
 import pwd
-import shutil
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from sandbox.model import Config
 
 GUEST_CODE = "/run/fumehood"
-_GUEST_ETC = "/run/etc"
 _SHARED_RUNTIMES = Path("/var/lib/fumehood/runtimes")
 _SYSTEM_FOLDERS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _BASH = "/usr/bin/bash"
@@ -45,16 +43,13 @@ def runtimes_directories(configured: Path | None) -> tuple[Path, ...]:
 def probe(config: Config, stage: Path, meter_kind: str, meter_reason: str) -> Host:
     """Give the facts. ``stage`` is where guest code and /etc lie; the meter was found by whoever holds it.
 
-    Raises LayerMissing for bwrap, setpriv, the runtime, or a meter that the operator did not agree to do without.
+    Raises LayerMissing for bwrap, the runtime, or a meter that the operator did not agree to do without.
     """
     folders = runtimes_directories(config.runtimes_dir)
     bwrap = find_bwrap.find(config.bwrap, folders)
     if meter_kind == "watch" and "cgroup" not in config.may_lack:
         raise LayerMissing("cgroup", meter_reason, 'or accept its absence: may_lack = ["cgroup"]')
     as_root = os.geteuid() == 0
-    setpriv = shutil.which("setpriv", path="/usr/bin:/bin:/usr/sbin:/sbin") if as_root else None
-    if as_root and setpriv is None:
-        raise LayerMissing("uid", "setpriv is not installed", "it is in the package util-linux")
     facts = _runtime_facts(folders)
     interpreter = f"{facts['mounted_at']}/{facts['interpreter']}"
     shown = (
@@ -68,7 +63,6 @@ def probe(config: Config, stage: Path, meter_kind: str, meter_reason: str) -> Ho
         machine=platform.machine(),
         cpu_numbers=tuple(sorted(os.sched_getaffinity(0))),
         as_root=as_root,
-        setpriv=setpriv,
         bwrap=str(bwrap.path),
         bwrap_version=bwrap.version,
         bwrap_origin=bwrap.origin,
@@ -79,12 +73,12 @@ def probe(config: Config, stage: Path, meter_kind: str, meter_reason: str) -> Ho
         binds=(
             *shown,
             Bind(source=str(stage / "guest"), target=f"{GUEST_CODE}/guest"),
-            Bind(source=str(stage / "etc"), target=_GUEST_ETC),
+            Bind(source=str(stage / "etc"), target="/etc"),
         ),
         links=links,
         guest_binds=(
             *(Bind(source=bind.target, target=bind.target) for bind in shown),
-            Bind(source=_GUEST_ETC, target="/etc"),
+            Bind(source="/etc", target="/etc"),
         ),
         guest_links=links,
     )

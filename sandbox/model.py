@@ -131,8 +131,14 @@ class Meter(Protocol):
     poll_seconds: float | None
     """How often :meth:`read` must be called for the bound to hold; None where the kernel enforces it by itself."""
 
+    def doors(self) -> tuple[FileIO, ...]:
+        """Give open files, the caller's to close: a process that writes ``0`` to each has entered by itself.
+
+        Empty where a process cannot, and :meth:`add` must be called. Raises SetupError.
+        """
+
     def add(self, pid: int) -> None:
-        """Put the process (not yet running guest code) under the meter. Raises SetupError."""
+        """Put the process (not yet running guest code) under the meter, from outside. Raises SetupError."""
 
     def read(self) -> Reading:
         """Look. Never raises: a group that is gone reads as its last look."""
@@ -231,7 +237,6 @@ class Host:
     machine: str
     cpu_numbers: tuple[int, ...]
     as_root: bool
-    setpriv: str | None
     bwrap: str
     bwrap_version: str
     bwrap_origin: str

@@ -2,10 +2,10 @@
 
 ::
 
-    service --(setpriv, as root)--> bwrap --(its namespaces)--> init, pid 1 --fork--> the guest
-       │  control socket: sandbox.guest.wire                      │                     │
-       └──────────────────────────────────────────────────────────┘                     │
-       └── stdin, stdout, stderr pipes; gate ───────────────────────────────────────────┘
+    service --(as root: a uid of its own)--> bwrap --(its namespaces)--> init, pid 1 --fork--> the guest
+       │  control socket: sandbox.guest.wire                              │                     │
+       ├──────────────────────────────────────────────────────────────────┘                     │
+       └── stdin, stdout, stderr pipes; gate ───────────────────────────────────────────────────┘
 
 bwrap and init die with the service: each asks for SIGKILL at its parent's death. The kernel ties that to the *thread*
 that started bwrap (prctl(2), PR_SET_PDEATHSIG), so all are started from one thread that lives as long as the engine.
@@ -14,6 +14,7 @@ that started bwrap (prctl(2), PR_SET_PDEATHSIG), so all are started from one thr
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import queue
 import select
@@ -27,6 +28,7 @@ from io import FileIO
 from typing import TYPE_CHECKING, Any
 
 from sandbox.confine import bwrap
+from sandbox.confine.uid import started_as
 from sandbox.errors import LayerMissing, SetupError
 from sandbox.guest import wire
 from sandbox.model import Child, Launcher
@@ -62,17 +64,20 @@ class SpawnThread:
         self._thread = threading.Thread(target=self._serve, name="sandbox-spawn", daemon=True)
         self._thread.start()
 
-    def start(self, argv: Sequence[str], stdin: int, stderr: int) -> subprocess.Popen[bytes]:
-        """Start a program with an empty environment and no other descriptor of ours. Raises OSError."""
+    def start(self, argv: Sequence[str], stdin: int, stderr: int, user: Callable[[], Any]) -> subprocess.Popen[bytes]:
+        """Start a program with an empty environment and no other descriptor of ours, inside the scope ``user`` gives.
+
+        Raises OSError, and what the scope raises.
+        """
         future: Future[subprocess.Popen[bytes]] = Future()
-        self._orders.put(
-            (
-                lambda: subprocess.Popen(
+
+        def work() -> subprocess.Popen[bytes]:
+            with user():
+                return subprocess.Popen(
                     argv, stdin=stdin, stdout=subprocess.DEVNULL, stderr=stderr, env={}, cwd="/", close_fds=True
-                ),
-                future,
-            )
-        )
+                )
+
+        self._orders.put((work, future))
         return future.result()
 
     def close(self) -> None:
@@ -104,7 +109,7 @@ class Cold:
         self._thread = thread
         self._slots = slots
         self._new_meter = new_meter
-        self._setpriv = host.setpriv
+        self._machine = host.machine
         self._argv = bwrap.argv(host.bwrap, host.binds, host.links, NEW_ROOT, host.init)
         self._own_namespaces = {name: os.readlink(f"/proc/self/ns/{name}") for name in _NAMESPACE_OF_LAYER.values()}
         self._root = {
@@ -134,13 +139,11 @@ class Cold:
         scope.callback(control.close)
         diagnostics, complaint = os.pipe()
         scope.callback(os.close, diagnostics)
-        argv = self._argv
-        if uid is not None:
-            argv = (self._setpriv or "setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", "--", *argv)
+        user = contextlib.nullcontext if uid is None else functools.partial(started_as, uid, self._machine)
         try:
-            process = self._thread.start(argv, far.fileno(), complaint)
+            process = self._thread.start(self._argv, far.fileno(), complaint, user)
         except OSError as error:
-            raise SetupError("start bwrap", error.errno or 0, argv[0]) from error
+            raise SetupError("start bwrap", error.errno or 0, self._argv[0]) from error
         finally:
             far.close()
             os.close(complaint)
@@ -159,7 +162,8 @@ class Cold:
         control.settimeout(_SETUP_SECONDS)
         messages = wire.Reader(plan.files_out_bytes + _MESSAGE_SPARE_BYTES)
         try:
-            _send_job(control, self._job(plan), pipes)
+            doors = meter.doors()
+            _send_job(control, {**self._job(plan), "doors": len(doors)}, (*pipes.theirs, *doors))
             ready, guest = _receive_ready(control, messages, diagnostics)
         except TimeoutError as error:
             raise SetupError("init", 0, f"no answer within {_SETUP_SECONDS:g} s") from error
@@ -167,7 +171,8 @@ class Cold:
             raise SetupError("init", error.errno or 0, _complaint(diagnostics)) from error
         scope.callback(os.close, guest)
         self._verify(plan, ready)
-        meter.add(_pid_of(guest))
+        if not doors:
+            meter.add(_pid_of(guest))
         control.setblocking(False)
         stdin, stdout, stderr, gate = pipes.ours
         return Child(
@@ -247,12 +252,14 @@ def _pipes(scope: contextlib.ExitStack, uid: int | None) -> _Pipes:
     return _Pipes((stdin[0], stdout[0], stderr[0], gate[0]), (stdin[1], stdout[1], stderr[1], gate[1]))
 
 
-def _send_job(control: socket.socket, job: dict[str, Any], pipes: _Pipes) -> None:
-    """Send the job, the guest's ends with its first bytes, and let go of our copies of them."""
-    frame = memoryview(wire.encode(job))
-    sent = socket.send_fds(control, [frame], [each.fileno() for each in pipes.theirs])
-    for each in pipes.theirs:
-        each.close()
+def _send_job(control: socket.socket, job: dict[str, Any], handed: tuple[FileIO, ...]) -> None:
+    """Send the job, ``handed`` with its first bytes, and let go of our copies of them."""
+    try:
+        frame = memoryview(wire.encode(job))
+        sent = socket.send_fds(control, [frame], [each.fileno() for each in handed])
+    finally:
+        for each in handed:
+            each.close()
     control.sendall(frame[sent:])
 
 

@@ -4,8 +4,7 @@ Theory of operation. bwrap has already given this process its own user, pid, mou
 namespaces, an almost empty root, and all capabilities over those namespaces (none over the machine). ``main`` reads the
 job, builds the guest's root, then gives every privilege up: capabilities, new privileges, being dumpable, and by two
 seccomp filters most of the kernel. Only then does it fork. The child waits at the gate until the host has put it under
-its meter, makes itself an ordinary process and becomes the guest's program; ``main`` returns in that child only to let
-the interpreter end as a Python program's does. The parent never runs a line of the guest's. It reaps whatever the
+its meter, makes itself an ordinary process and becomes the guest's program. The parent never runs a line of the guest's. It reaps whatever the
 guest leaves, reports the raw wait status of its main process, kills the rest (the pid namespace is all there is),
 walks the workspace, and ends; its end takes the namespaces with it.
 
@@ -18,7 +17,6 @@ from __future__ import annotations
 
 import _signal
 import _socket
-import contextlib
 import os
 import resource
 import sys
@@ -27,13 +25,13 @@ from . import collect, libc, program, root, wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from typing import Any, NoReturn
 
 _READ_BYTES = 1 << 18
 _MOST_JOB_BYTES = 128 << 20
 _NAMESPACES = ("user", "pid", "mnt", "net", "ipc", "uts", "cgroup")
-_DESCRIPTORS = 4  # stdin, stdout, stderr, gate
+_DESCRIPTORS = 4  # stdin, stdout, stderr, gate; doors follow
+_MOST_DESCRIPTORS = 16
 _HIGHEST_OF_OURS = 64  # no descriptor of init's has a higher number
 _VICTIM = b"900"  # oom_score_adj(5): when the whole machine runs out, the guest goes before init and the service
 
@@ -64,21 +62,18 @@ class _Step:
             raise _StepError(self._name, 0, f"{type(error).__name__}: {error}") from error
 
 
-def main() -> None:
-    """Serve one job. Returns only in the guest, when its Python program has reached its end."""
+def main() -> NoReturn:
+    """Serve one job."""
     host = _socket.socket(fileno=wire.CONTROL_FD)
     try:
-        guest = _set_up(host)
+        _serve(host)
     except _StepError as error:
         _send(host, {"failed": {"step": error.step, "errno": error.errno, "detail": error.detail}})
         os._exit(1)
-    if guest is not None:
-        guest()
-        return
     os._exit(0)
 
 
-def _set_up(host: _socket.socket) -> Callable[[], None] | None:
+def _serve(host: _socket.socket) -> None:
     with _Step("init: signals"):
         for number in (_signal.SIGINT, _signal.SIGPIPE, _signal.SIGXFSZ):  # what the interpreter changed
             _signal.signal(number, _signal.SIG_DFL)
@@ -99,7 +94,7 @@ def _set_up(host: _socket.socket) -> Callable[[], None] | None:
         pid = os.fork()
     if pid == 0:
         host.detach()  # its number becomes the guest's standard input; nothing may close that by accident
-        return _guest(job, descriptors, report)
+        _guest(job, descriptors, report)
     with _Step("init: hand over"):
         for descriptor in (*descriptors, report):
             os.close(descriptor)
@@ -110,16 +105,15 @@ def _set_up(host: _socket.socket) -> Callable[[], None] | None:
         _send(host, {"ready": facts}, pidfd)
         os.close(pidfd)
     _watch(host, job, pid, report_reader)
-    return None
 
 
 def _receive(host: _socket.socket) -> tuple[dict[str, Any], list[int]]:
-    """Read the job and the four descriptors that come with its first bytes."""
+    """Read the job and the descriptors that come with its first bytes."""
     reader = wire.Reader(_MOST_JOB_BYTES)
     descriptors: list[int] = []
     while True:
         data, ancillary, _, _ = host.recvmsg(
-            _READ_BYTES, _socket.CMSG_SPACE(4 * _DESCRIPTORS), _socket.MSG_CMSG_CLOEXEC
+            _READ_BYTES, _socket.CMSG_SPACE(4 * _MOST_DESCRIPTORS), _socket.MSG_CMSG_CLOEXEC
         )
         if not data:  # the host went away before it gave a job: nothing to do, nobody to tell
             os._exit(0)
@@ -130,7 +124,7 @@ def _receive(host: _socket.socket) -> tuple[dict[str, Any], list[int]]:
         if jobs:
             break
     (job,) = jobs
-    if job.keys() != wire.JOB_KEYS or len(descriptors) != _DESCRIPTORS:
+    if job.keys() != wire.JOB_KEYS or len(descriptors) != _DESCRIPTORS + job["doors"]:
         raise wire.WireError("not a job")
     return job, descriptors
 
@@ -141,6 +135,8 @@ def _lock_down(job: dict[str, Any]) -> None:
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # one a level when walking the workspace
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        if job["affinity"] is not None:  # for init too: the filters let nobody change it afterwards
+            os.sched_setaffinity(0, job["affinity"])
     with _Step("init: drop capabilities"):
         libc.drop_capabilities()
     with _Step("init: no_new_privs"):
@@ -166,10 +162,14 @@ def _confinement() -> dict[str, Any]:
     }
 
 
-def _guest(job: dict[str, Any], descriptors: list[int], report: int) -> Callable[[], None]:
-    """In the child: wait at the gate, become ordinary, become the program. Gives what is left to do for Python."""
+def _guest(job: dict[str, Any], descriptors: list[int], report: int) -> NoReturn:
+    """In the child: wait at the gate, become ordinary, become the program."""
     try:
-        stdin, stdout, stderr, gate = descriptors
+        stdin, stdout, stderr, gate, *doors = descriptors
+        with _Step("guest: enter the meter"):
+            for door in doors:
+                os.write(door, b"0")
+                os.close(door)
         with _Step("guest: session"):
             os.setsid()
             libc.set_dumpable(1)
@@ -184,16 +184,13 @@ def _guest(job: dict[str, Any], descriptors: list[int], report: int) -> Callable
         with _Step("guest: working directory"):
             os.chdir(root.WORKSPACE)
             os.umask(0o022)
-        if job["affinity"] is not None:
-            with _Step("guest: affinity"):
-                os.sched_setaffinity(0, job["affinity"])
+        with _Step("guest: limits"):
+            for number, value in job["rlimits"]:
+                resource.setrlimit(number, (value, value))
         with _Step("guest: gate"):
             if not os.read(gate, 1):  # the host went away
                 os._exit(1)
             os.close(gate)
-        with _Step("guest: limits"):
-            for number, value in job["rlimits"]:
-                resource.setrlimit(number, (value, value))
         path = f"{root.JOB_DIRECTORY}/{job['source_name']}"
         if job["command"] is not None:
             with _Step("guest: exec"):
@@ -204,7 +201,7 @@ def _guest(job: dict[str, Any], descriptors: list[int], report: int) -> Callable
     sys.path.insert(0, root.WORKSPACE)
     hidden = tuple(name for name in sys.modules if name == __package__ or name.startswith(f"{__package__}."))
     sys.path.remove(os.path.dirname(os.path.dirname(__file__)))
-    return lambda: program.run_python(path, job["args"], job["env"], hidden)
+    program.run_python(path, job["args"], job["env"], hidden)
 
 
 def _above_ours(descriptor: int) -> int:
@@ -253,8 +250,10 @@ def _watch(host: _socket.socket, job: dict[str, Any], main_pid: int, report: int
 def _end_the_rest() -> None:
     """SIGKILL all other processes of this pid namespace until none is left; they cannot refuse."""
     while True:
-        with contextlib.suppress(ProcessLookupError):
+        try:
             os.kill(-1, _signal.SIGKILL)
+        except ProcessLookupError:
+            pass
         try:
             os.wait4(-1, 0)
         except ChildProcessError:

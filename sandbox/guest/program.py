@@ -1,108 +1,151 @@
 """Become the guest's program: a true ``__main__`` in this interpreter, or another program by exec.
 
-``run_python`` returns only by raising or exiting as the interpreter itself would for ``python main.py``: exit codes,
-tracebacks without a frame of ours, the shutdown of threads, ``atexit`` and a SIGINT death are all its own.
+``run_python`` ends the process as ``python main.py`` would end: exit codes, tracebacks without a frame of ours, joined
+threads, ``atexit``, finalizers of what the program still held, a SIGINT death. It does what Py_FinalizeEx does as far
+as a program can see, and leaves out what only frees memory: tearing the whole interpreter down touches every page that
+the fork shared, which costs more than a small program's own work.
 """
 
 from __future__ import annotations
 
 import _signal
+import atexit
+import gc
 import os
 import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import CodeType, TracebackType
+    from types import CodeType, ModuleType, TracebackType
     from typing import Any, NoReturn
 
 _FRAMES_OF_OURS = 1  # the one exec() call below
+_EXIT_UNCAUGHT = 1
+_EXIT_LOST_OUTPUT = 120  # what the interpreter answers when it could not flush (sys.exit in the Python library manual)
 
 
 def run_exec(command: list[str], path: str, args: list[str], env: dict[str, str]) -> NoReturn:
     """Replace this process. Raises OSError when that fails."""
-    for number in (
-        _signal.SIGPIPE,
-        _signal.SIGXFSZ,
-        _signal.SIGINT,
-    ):  # the interpreter changed these; exec would pass it on
+    for number in (_signal.SIGPIPE, _signal.SIGXFSZ, _signal.SIGINT):  # the interpreter changed these
         _signal.signal(number, _signal.SIG_DFL)
     argv = [*command, path, *args]
     os.execve(argv[0], argv, env)
 
 
-def run_python(path: str, args: list[str], env: dict[str, str], hidden: tuple[str, ...]) -> None:
+def run_python(path: str, args: list[str], env: dict[str, str], hidden: tuple[str, ...]) -> NoReturn:
     """Run the file at ``path`` as ``__main__``; module names in ``hidden`` are ours and vanish first."""
-    main = _prepare(path, args, env, hidden)
-    try:
-        with open(path, "rb") as file:
-            source = file.read()
-        code: CodeType = compile(source, path, "exec", dont_inherit=True)
-    except BaseException as error:  # noqa: BLE001 - whatever compile raises is the guest's SyntaxError to see
-        _report(error, None)
-        sys.exit(1)
-    del source
-    try:
-        exec(code, main)  # noqa: S102 - running the guest's code is the point of this file
-    except SystemExit:
-        raise
-    except BaseException as error:  # noqa: BLE001 - the last handler, as the interpreter's own is
-        trace = error.__traceback__
-        for _ in range(_FRAMES_OF_OURS):
-            trace = trace.tb_next if trace else None
-        interrupted = isinstance(error, KeyboardInterrupt)
-        _report(error, trace)
-    else:
-        return
-    if interrupted:
-        _die_of_sigint()
-    sys.exit(1)
+    _prepare(path, args, env, hidden)
+    ours = frozenset(sys.modules)
+    gc.freeze()  # what is here now is not the guest's: its collections need not walk it
+    ending = _run(path)
+    _finish(ours)
+    if ending is _SIGINT:
+        _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
+        os.kill(os.getpid(), _signal.SIGINT)
+    os._exit(_EXIT_LOST_OUTPUT if not _flush() else ending)
 
 
-def _prepare(path: str, args: list[str], env: dict[str, str], hidden: tuple[str, ...]) -> dict[str, Any]:
+_SIGINT = -1  # no exit code: ended by an interrupt that nobody caught
+
+
+def _prepare(path: str, args: list[str], env: dict[str, str], hidden: tuple[str, ...]) -> None:
     os.environ.clear()
     os.environ.update(env)
     if "TZ" in env:
         import time
 
         time.tzset()
+    for number in (_signal.SIGPIPE, _signal.SIGXFSZ):
+        _signal.signal(number, _signal.SIG_IGN)
     _signal.signal(_signal.SIGINT, _signal.default_int_handler)
     sys.argv = [path, *args]
     sys.orig_argv = [sys.executable, path, *args]
     for name in hidden:
         sys.modules.pop(name, None)
-    main = sys.modules["__main__"].__dict__  # the empty module of ``python -c``
-    for name in [name for name in main if not name.startswith("__")]:
-        del main[name]
-    from importlib.machinery import SourceFileLoader
-
-    main.update(
-        __file__=path, __cached__=None, __doc__=None, __loader__=SourceFileLoader("__main__", path), __package__=None
+    main: ModuleType = type(sys)("__main__")
+    main.__dict__.update(
+        __annotations__={},
+        __builtins__=sys.modules["builtins"],
+        __cached__=None,
+        __file__=path,
+        __loader__=type(__loader__)("__main__", path),  # this module's came from a file too
     )
-    return main
+    sys.modules["__main__"] = main
 
 
-def _report(error: BaseException, trace: TracebackType | None) -> None:
-    """What PyErr_PrintEx does for an exception that nobody caught."""
+def _run(path: str) -> int:
+    """Give the exit code that the program's end means."""
+    try:
+        with open(path, "rb") as file:
+            source = file.read()
+        code: CodeType = compile(source, path, "exec", dont_inherit=True)
+    except BaseException as error:  # noqa: BLE001 - whatever compile raises is the guest's SyntaxError to see
+        return _uncaught(error, None)
+    del source
+    try:
+        exec(code, sys.modules["__main__"].__dict__)  # noqa: S102 - running the guest's code is the point of this file
+    except BaseException as error:  # noqa: BLE001 - the last handler, as the interpreter's own is
+        trace = error.__traceback__
+        for _ in range(_FRAMES_OF_OURS):
+            trace = trace.tb_next if trace else None
+        return _uncaught(error, trace)
+    return 0
+
+
+def _uncaught(error: BaseException, trace: TracebackType | None) -> int:
+    """What PyErr_PrintEx does with an exception that nobody caught."""
+    if isinstance(error, SystemExit):
+        return _exit_code(error.code)
     error.__traceback__ = trace
     sys.last_type, sys.last_value, sys.last_traceback = type(error), error, trace
     try:
         sys.excepthook(type(error), error, trace)
-    except SystemExit:
-        raise
+    except SystemExit as second:
+        return _exit_code(second.code)
     except BaseException as second:  # noqa: BLE001 - a guest's own hook may fail in any way
+        print("Error in sys.excepthook:", file=sys.stderr)
         sys.__excepthook__(type(second), second, second.__traceback__)
+        print("\nOriginal exception was:", file=sys.stderr)
         sys.__excepthook__(type(error), error, trace)
+    return _SIGINT if isinstance(error, KeyboardInterrupt) else _EXIT_UNCAUGHT
 
 
-def _die_of_sigint() -> None:
-    """End as an interpreter that nobody's handler saved from Ctrl-C: by the signal, after the usual shutdown."""
-    import atexit
-    import threading
+def _exit_code(code: Any) -> int:
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code & 0xFF
+    print(code, file=sys.stderr)
+    return _EXIT_UNCAUGHT
 
-    threading._shutdown()  # noqa: SLF001 - there is no public name for what the interpreter does at its end
-    atexit._run_exitfuncs()  # noqa: SLF001
+
+def _finish(ours: frozenset[str]) -> None:
+    """Wait for threads, run ``atexit``, flush, then let go of every module that the program brought in."""
+    threading = sys.modules.get("threading")
+    if threading is not None:
+        _quietly(threading._shutdown)  # noqa: SLF001 - what the interpreter itself calls
+    atexit._run_exitfuncs()  # noqa: SLF001 - likewise; it reports what a callback raises and goes on
+    _flush()
+    for name in [name for name in sys.modules if name not in ours or name == "__main__"]:
+        sys.modules.pop(name, None)
+    sys.last_type = sys.last_value = sys.last_traceback = None
+    gc.collect()
+
+
+def _quietly(work: Any) -> None:
+    """Do it; an exception is printed and goes no further, as at any interpreter's end."""
+    try:
+        work()
+    except BaseException as error:  # noqa: BLE001 - nothing is left to catch it
+        sys.__excepthook__(type(error), error, error.__traceback__)
+
+
+def _flush() -> bool:
+    flushed = True
     for stream in (sys.stdout, sys.stderr):
-        if stream is not None:
-            stream.flush()
-    _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
-    os.kill(os.getpid(), _signal.SIGINT)
+        try:
+            if stream is not None and not stream.closed:
+                stream.flush()
+        except BaseException:  # noqa: BLE001 - a guest may have put anything there
+            flushed = stream is not sys.stdout and flushed
+    return flushed

@@ -3,9 +3,10 @@
 One stream socket, init's descriptor :data:`CONTROL_FD`. Every message is a frame: a four-byte little-endian length,
 then one value in the encoding below. In order::
 
-    host -> init   job        descriptors with it: stdin, stdout, stderr, gate (the guest's ends)
+    host -> init   job        descriptors with it: stdin, stdout, stderr, gate (the guest's ends), and the doors of
+                              the meter, if it has any: the guest enters by writing to them
     init -> host   ready      descriptor with it: a pidfd of the guest, which waits at the gate
-    host           puts the guest under its meter, then writes one byte to the gate: the guest runs
+    host           puts the guest under a meter without doors, then writes one byte to the gate: the guest runs
     init -> host   over       the guest's main process has ended: its raw wait status and resource usage
                               (init now kills and reaps every other process, then walks the workspace)
     init -> host   file       one per collected file
@@ -51,6 +52,7 @@ JOB_KEYS = frozenset(
         "args",
         "env",
         "rlimits",  # [[resource, value]], soft and hard alike
+        "doors",  # how many of the descriptors are doors
         "affinity",  # [cpu numbers], or None where a cgroup throttles
         "filters",  # [BPF bytes], loaded in this order
         "collect",  # globs relative to the workspace

@@ -1,0 +1,23 @@
+"""Two seccomp profiles (OCI JSON) -> two classic BPF programs, for any machine we have a system call table of.
+
+Two filters are stacked because a filter cannot both allow a call and refuse some of its arguments: an unconditional
+rule swallows the conditional ones. So the first lists what may be called at all, and the second refuses single
+arguments of those calls. The kernel runs both and the refusal wins. ::
+
+    allow, deny = shipped_profiles()
+    filters = compile_filters(allow, deny, os.uname().machine)
+"""
+
+from sandbox.confine.seccomp.bpf import Filters, compile_filters
+from sandbox.confine.seccomp.profile import Comparison, Operator, Profile, Rule, load_profile, shipped_profiles
+
+__all__ = [
+    "Comparison",
+    "Filters",
+    "Operator",
+    "Profile",
+    "Rule",
+    "compile_filters",
+    "load_profile",
+    "shipped_profiles",
+]
