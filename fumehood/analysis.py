@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from analyzers.model import Severity as Threshold
-from analyzers.model import UnknownLanguageError, Verdict
+from analyzers import Severity, UnknownLanguageError, Verdict, render
 from fumehood.admission import Admission, QueueFullError
 from fumehood.problems import Kind, at_field, from_full_queue
 from fumehood.responses import AnalyzeResponse, RunAnalysis
-from fumehood.schemas import AnalysisMode, Severity
+from fumehood.schemas import AnalysisMode
 
 if TYPE_CHECKING:
-    from analyzers.model import Report, Span
+    from analyzers import Report
     from fumehood.admission import Turn
     from fumehood.schemas import AnalysisIn, AnalyzeRequest
     from fumehood.settings import Settings
@@ -21,11 +20,7 @@ if TYPE_CHECKING:
 class Analyser(Protocol):
     """What the service needs of the analyser's pool."""
 
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """The canonical names of the languages it reads."""
-
-    def analyze(self, code: str, language: str, *, threshold: Threshold) -> Report:
+    def analyze(self, code: str, language: str, *, threshold: Severity) -> Report:
         """Analyse; safe to call from many threads. Raises ``UnknownLanguageError``."""
 
 
@@ -62,8 +57,8 @@ class Analyses:
 
     def _work(self, asked: AnalyzeRequest) -> str:
         """In a thread: analyse and write the response."""
-        report = self._analyser.analyze(asked.code, asked.language, threshold=Threshold(asked.threshold.value))
-        return AnalyzeResponse.model_validate(_document(report)).model_dump_json()
+        report = self._analyser.analyze(asked.code, asked.language, threshold=asked.threshold)
+        return AnalyzeResponse.model_validate(render.to_dict(report)).model_dump_json()
 
 
 def before_run(analyser: Analyser, code: str, language: str, asked: AnalysisIn) -> RunAnalysis:
@@ -73,49 +68,10 @@ def before_run(analyser: Analyser, code: str, language: str, asked: AnalysisIn) 
     read would be switched off by unreadable code.
     """
     blocking = asked.mode is AnalysisMode.BLOCK
-    report = analyser.analyze(code, language, threshold=Threshold(asked.block_at if blocking else Severity.LOW))
+    report = analyser.analyze(code, language, threshold=asked.block_at if blocking else Severity.LOW)
     because = None
     if blocking and report.verdict is Verdict.FAIL:
         because = f"a finding at or above {asked.block_at}"
     elif blocking and report.verdict is Verdict.INCOMPLETE:
         because = "the analysis is incomplete"
-    return RunAnalysis.model_validate({**_document(report), "blocked_because": because})
-
-
-def _document(report: Report) -> dict[str, Any]:
-    counts = dict(report.counts)
-    error = report.parse_error
-    return {
-        "language": report.language,
-        "verdict": report.verdict.value,
-        "parse": report.parse.value,
-        "parse_error": error and {"line": error.line, "column": error.column, "message": error.message},
-        "unparsed": report.unparsed,
-        "total": report.total,
-        "counts": {Severity(level.value): counts.get(level, 0) for level in Threshold},
-        "suppressed": report.suppressed,
-        "capabilities": report.capabilities,
-        "findings": tuple(
-            {
-                "rule": finding.rule,
-                "name": finding.name,
-                "severity": Severity(finding.severity.value),
-                "confidence": finding.confidence.value,
-                "message": finding.message,
-                **_place(finding.span),
-                "cwe": finding.cwe,
-                "snippet": finding.snippet,
-                "fix": finding.fix
-                and {
-                    "edits": tuple({**_place(edit.span), "text": edit.text} for edit in finding.fix.edits),
-                    "safe": finding.fix.safe,
-                },
-                "also": finding.also,
-            }
-            for finding in report.findings
-        ),
-    }
-
-
-def _place(span: Span) -> dict[str, int]:
-    return {"line": span.line, "column": span.column, "end_line": span.end_line, "end_column": span.end_column}
+    return RunAnalysis.model_validate({**render.to_dict(report), "blocked_because": because})

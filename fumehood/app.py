@@ -76,7 +76,7 @@ def create_app(
     @app.get("/v1/capabilities")
     async def capabilities() -> Capabilities:
         """Runtimes with versions and installed packages, limits with ceilings, layers."""
-        return describe(box, analyser, settings)
+        return describe(box, settings)
 
     return app
 

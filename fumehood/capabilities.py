@@ -5,18 +5,18 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from analyzers import languages
 from fumehood import __version__
 from fumehood.responses import AnalysisOffer, Capabilities, FilesRange, LimitsOut, LimitsRange, RuntimeOut
 from fumehood.schemas import LimitsIn
 from sandbox import NetworkKind
 
 if TYPE_CHECKING:
-    from fumehood.analysis import Analyser
     from fumehood.executions import Box
     from fumehood.settings import Settings
 
 
-def describe(box: Box, analyser: Analyser, settings: Settings) -> Capabilities:
+def describe(box: Box, settings: Settings) -> Capabilities:
     """The answer of ``/v1/capabilities``."""
     return Capabilities(
         version=__version__,
@@ -35,7 +35,7 @@ def describe(box: Box, analyser: Analyser, settings: Settings) -> Capabilities:
         ),
         body_bytes=settings.body_bytes,
         networks=(NetworkKind.NONE,),
-        analysis=AnalysisOffer(languages=tuple(analyser.languages)),
+        analysis=AnalysisOffer(languages=languages()),
         concurrency=settings.concurrency,
         queue=settings.queue,
         layers=box.layers,

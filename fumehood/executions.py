@@ -9,6 +9,7 @@ import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
+from analyzers import UnknownLanguageError, language_named
 from fumehood import analysis, responses
 from fumehood.admission import Admission, QueueFullError, Turn
 from fumehood.problems import Kind, Problem, at_field, from_engine, from_full_queue
@@ -89,12 +90,10 @@ class Executions:
         except SandboxError as error:
             raise from_engine(error) from error
         if asked.analysis.mode is not AnalysisMode.OFF:
-            language = self._runtime(job).name
-            known = self._analyser.languages
-            if language not in known:
-                raise at_field(
-                    Kind.INVALID_REQUEST, "language", f"no analyser reads {language}; known: {', '.join(known)}"
-                )
+            try:
+                language_named(self._runtime(job).name)
+            except UnknownLanguageError as unknown:
+                raise at_field(Kind.INVALID_REQUEST, "language", str(unknown)) from unknown
         return job
 
     def enter(self, caller: str, run_id: str | None, job: Job, asked: AnalysisIn) -> Call:

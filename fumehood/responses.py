@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import base64
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
 import sandbox
-from fumehood.schemas import Encoding, Severity, Wire
+from analyzers import Confidence, Parse, Severity, Verdict
+from fumehood.schemas import Encoding
 from sandbox import Launcher, NetworkKind, Result, SkipReason, Status
 
 
-class FileOut(Wire):
+class Told(BaseModel):
+    """What every answer is: closed and frozen."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class FileOut(Told):
     """A collected file; ``content`` is its text where it is UTF-8, else base64. ``bytes`` counts the file's own."""
 
     path: str
@@ -22,14 +29,14 @@ class FileOut(Wire):
     sha256: str
 
 
-class SkippedFile(Wire):
+class SkippedFile(Told):
     """A match of ``collect`` that stayed behind, and why."""
 
     path: str
     reason: SkipReason
 
 
-class Usage(Wire):
+class Usage(Told):
     """What the run spent, from the moment the guest could run; ``queue_seconds`` is the wait before it."""
 
     wall_seconds: float
@@ -39,7 +46,7 @@ class Usage(Wire):
     queue_seconds: float
 
 
-class Edit(Wire):
+class Edit(Told):
     """Replace the text between two places by ``text``. Lines and columns count from 1, columns in characters."""
 
     line: int
@@ -49,20 +56,20 @@ class Edit(Wire):
     text: str
 
 
-class Fix(Wire):
+class Fix(Told):
     """A mend; ``safe`` says that it cannot change what correct code does."""
 
     edits: tuple[Edit, ...]
     safe: bool
 
 
-class FindingOut(Wire):
+class FindingOut(Told):
     """One thing the analyser found. A secret's value is masked in ``snippet`` and ``message``."""
 
     rule: str
     name: str
     severity: Severity
-    confidence: Literal["high", "medium", "low"]
+    confidence: Confidence
     message: str
     line: int
     column: int
@@ -74,20 +81,26 @@ class FindingOut(Wire):
     also: tuple[str, ...]
 
 
-class AnalyzeResponse(BaseModel):
-    """What the analyser says about a source. It may say more than is named here."""
+class ParseErrorOut(Told):
+    """Why the text is not a program, and where that shows."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    line: int
+    column: int
+    message: str
+
+
+class AnalyzeResponse(Told):
+    """What the analyser says about a source. ``unparsed`` holds first and last line of what no parser understood."""
 
     language: str
-    verdict: Literal["pass", "fail", "incomplete"]
-    parse: Literal["full", "repaired", "partial", "text"]
-    parse_error: Any
-    unparsed: tuple[Any, ...]
+    verdict: Verdict
+    parse: Parse
+    parse_error: ParseErrorOut | None
+    unparsed: tuple[tuple[int, int], ...]
     total: int
     counts: dict[Severity, int]
     suppressed: int
-    capabilities: tuple[Any, ...]
+    capabilities: tuple[str, ...]
     findings: tuple[FindingOut, ...]
 
 
@@ -97,7 +110,7 @@ class RunAnalysis(AnalyzeResponse):
     blocked_because: str | None
 
 
-class ExecuteResponse(Wire):
+class ExecuteResponse(Told):
     """The verdict on one run. Where nothing was run ``launcher`` is null and ``layers`` is empty."""
 
     id: str
@@ -186,20 +199,20 @@ def _file_out(file: sandbox.OutputFile) -> FileOut:
     return FileOut(path=file.path, bytes=len(file.content), content=content, encoding=encoding, sha256=file.sha256)
 
 
-class CancelResponse(Wire):
+class CancelResponse(Told):
     """The run of this id has been told to end; its own response says how it ended."""
 
     id: str
     cancelled: bool
 
 
-class Health(Wire):
+class Health(Told):
     """The service answers."""
 
     status: Literal["ok"] = "ok"
 
 
-class Check(Wire):
+class Check(Told):
     """One probe of ``/readyz``. What it saw in detail is for ``fumehood doctor``: this answer needs no key."""
 
     name: str
@@ -208,7 +221,7 @@ class Check(Wire):
     required: bool
 
 
-class Ready(Wire):
+class Ready(Told):
     """A real snippet ran and every promised layer held. ``lacking`` are the absences the operator accepted."""
 
     ready: bool
@@ -217,7 +230,7 @@ class Ready(Wire):
     checks: tuple[Check, ...]
 
 
-class RuntimeOut(Wire):
+class RuntimeOut(Told):
     """A language that can be run."""
 
     name: str
@@ -226,7 +239,7 @@ class RuntimeOut(Wire):
     packages: dict[str, str]
 
 
-class LimitsOut(Wire):
+class LimitsOut(Told):
     """Numbers for each limit of a run."""
 
     wall_seconds: float
@@ -240,14 +253,14 @@ class LimitsOut(Wire):
     cpus: float
 
 
-class LimitsRange(Wire):
+class LimitsRange(Told):
     """What a run has when it asks for nothing, and the most it may ask for."""
 
     defaults: LimitsOut
     ceilings: LimitsOut
 
 
-class FilesRange(Wire):
+class FilesRange(Told):
     """How many files, and bytes in all, go in and come out."""
 
     files_in: int
@@ -256,13 +269,13 @@ class FilesRange(Wire):
     files_out_bytes: int
 
 
-class AnalysisOffer(Wire):
+class AnalysisOffer(Told):
     """The languages the analyser reads."""
 
     languages: tuple[str, ...]
 
 
-class Capabilities(Wire):
+class Capabilities(Told):
     """What this service can do, on this machine, under these settings."""
 
     version: str

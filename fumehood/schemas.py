@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 import sandbox
+from analyzers import Severity
 from fumehood.problems import from_validation
 from sandbox import Job, JobRefused, Launcher, NetworkKind, OnOutputLimit, OutputKeep
 
@@ -32,15 +33,6 @@ class Encoding(StrEnum):
 
     UTF_8 = "utf-8"
     BASE64 = "base64"
-
-
-class Severity(StrEnum):
-    """How bad a finding is, worst first."""
-
-    HIGH = "high"
-    MEDIUM = "medium"
-    LOW = "low"
-    INFO = "info"
 
 
 class AnalysisMode(StrEnum):

@@ -24,6 +24,7 @@ import signal
 import sys
 from pathlib import Path, PurePosixPath
 
+from analyzers import UnknownLanguageError
 from fumehood import responses, settings
 from fumehood.cli import USAGE
 from fumehood.commands import source
@@ -68,7 +69,7 @@ def main(args: argparse.Namespace) -> int:
             told = _run(box, asked, cancel, chosen.analysis_seconds)
         if args.into is not None:
             _write_files(args.into, told)
-    except (settings.SettingsError, JobRefused) as wrong:
+    except (settings.SettingsError, JobRefused, UnknownLanguageError) as wrong:
         return _fail(str(wrong), USAGE)
     except Problem as wrong:
         return _fail(wrong.detail, USAGE)
@@ -118,17 +119,13 @@ def _request(args: argparse.Namespace) -> ExecuteRequest:
 def _run(box: Sandbox, asked: ExecuteRequest, cancel: Cancel, analysis_seconds: float) -> ExecuteResponse:
     job = asked.job(box.ceilings)
     box.vet(job)
+    runtime = next(one for one in box.runtimes.values() if job.language in {one.name, *one.aliases})
     analysed = None
     if asked.analysis.mode is not AnalysisMode.OFF:
         from analyzers.isolate import Pool
         from fumehood import analysis
 
-        runtime = next(one for one in box.runtimes.values() if job.language in {one.name, *one.aliases})
         with Pool(1, seconds=analysis_seconds) as analyser:
-            if runtime.name not in analyser.languages:
-                raise JobRefused(
-                    "language", f"no analyser reads {runtime.name}; known: {', '.join(analyser.languages)}"
-                )
             analysed = analysis.before_run(analyser, job.code, runtime.name, asked.analysis)
         if analysed.blocked_because is not None:
             return responses.never_ran("run", Status.BLOCKED, runtime.version, 0.0, analysed)

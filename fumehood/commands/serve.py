@@ -44,7 +44,8 @@ def _serve(chosen: Settings, box: Sandbox) -> int:
     from fumehood.server import Server
     from sandbox import selfcheck
 
-    with Pool(chosen.analysis_workers, seconds=chosen.analysis_seconds) as analyser:
+    # One worker for each thread that may ask, so that none waits for another's; they are started when first needed.
+    with Pool(chosen.concurrency + chosen.analysis_workers, seconds=chosen.analysis_seconds) as analyser:
         app = create_app(chosen, box=box, analyser=analyser, probe=lambda: selfcheck.ready(box))
         server = Server(app, chosen, lambda address: print(greeting(address, chosen, box), flush=True))
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 
-from analyzers.model import (
+from analyzers import (
     Confidence,
     Edit,
     Finding,
@@ -13,8 +13,8 @@ from analyzers.model import (
     Report,
     Severity,
     Span,
-    UnknownLanguageError,
     Verdict,
+    language_named,
 )
 from sandbox import (
     Cancel,
@@ -132,8 +132,6 @@ class ScriptedBox:
 class ScriptedAnalyser:
     """An analyser that finds ``eval`` and cannot read what holds ``???``."""
 
-    languages = ("python",)
-
     def __init__(self) -> None:
         self.reset()
 
@@ -144,8 +142,7 @@ class ScriptedAnalyser:
     def analyze(self, code: str, language: str, *, threshold: Severity) -> Report:
         """Look for two words."""
         self.asked.append(code)
-        if language not in self.languages:
-            raise UnknownLanguageError(language, self.languages)
+        language_named(language)
         if "???" in code:
             return Report(language=language, verdict=Verdict.INCOMPLETE)
         if "eval" not in code:
