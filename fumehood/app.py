@@ -56,6 +56,7 @@ def create_app(
         title="Fumehood", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None, redirect_slashes=False
     )
     app.state.executions = executions
+    app.state.analyses = analyses
     app.add_middleware(Guard, settings=settings)
     app.add_exception_handler(Problem, _answer_problem)
     app.add_exception_handler(HTTPException, _answer_unrouted)

@@ -165,6 +165,6 @@ class ScriptedAnalyser:
             language=language,
             verdict=Verdict.FAIL if failed else Verdict.PASS,
             total=1,
-            counts=((finding.severity, 1),),
+            counts=tuple((level, int(level is finding.severity)) for level in Severity),
             findings=(finding,),
         )
