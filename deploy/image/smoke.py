@@ -8,7 +8,12 @@ import sys
 import time
 
 _START_SECONDS = 60.0
-_DATA = "import numpy, pandas, matplotlib.pyplot as p; p.plot([1, 2]); p.savefig('plot.png'); print(int(numpy.sum([40, 2])))"
+_DATA = """
+import numpy, pandas, matplotlib.pyplot as plot
+plot.plot([1, 2])
+plot.savefig("plot.png")
+print(int(numpy.sum([40, 2])))
+"""
 _RUNS = (
     ({"code": "print(40 + 2)"}, "ok", "42\n"),
     ({"code": "echo $((40 + 2)); id -u", "language": "bash"}, "ok", "42\n1000\n"),
