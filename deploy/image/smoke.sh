@@ -8,7 +8,7 @@ cd "$(dirname "$0")/../.."
 engine=${ENGINE:-docker}
 image=${IMAGE:-fumehood}
 case $engine in
-*podman*) paths=unmask=ALL ;;
+*podman*) paths=unmask=/proc/* ;;
 *) paths=systempaths=unconfined ;;
 esac
 walls=${WALLS:---cap-drop ALL --security-opt no-new-privileges --security-opt $paths \
