@@ -46,14 +46,34 @@ class _Probe:
 _PROBES = (
     _Probe("the guest is not root", "user", "[os.getuid(), os.getgid()]", [1000, 1000]),
     _Probe("the guest holds no capability", "user", "status('CapEff', 'CapPrm', 'CapBnd', 'CapAmb')", ["0" * 16] * 4),
-    _Probe("only its own processes are in sight", "pid", "[n for n in os.listdir('/proc') if n.isdigit() and n != me]", ["1"]),
+    _Probe(
+        "only its own processes are in sight",
+        "pid",
+        "[n for n in os.listdir('/proc') if n.isdigit() and n != me]",
+        ["1"],
+    ),
     _Probe("it cannot read its init", "pid", "attempt(lambda: open('/proc/1/environ').read())", "EACCES"),
     _Probe("it cannot read its init's memory", "pid", "attempt(lambda: open('/proc/1/mem', 'rb'))", "EACCES"),
     _Probe("the host's files are not there", "mount", "[p for p in facts['hidden'] if os.path.exists(p)]", []),
     _Probe("the system cannot be written", "mount", "[attempt(lambda: open(p, 'w')) for p in readonly]", ["EROFS"] * 4),
-    _Probe("the network is loopback alone", "net", "[l.split(':')[0].strip() for l in open('/proc/net/dev').readlines()[2:]]", ["lo"]),
-    _Probe("the service's port is out of reach", "net", "attempt(lambda: socket.create_connection(facts['port']))", "ECONNREFUSED"),
-    _Probe("no address outside is reachable", "net", "attempt(lambda: socket.create_connection(('192.0.2.1', 9)))", "ENETUNREACH"),
+    _Probe(
+        "the network is loopback alone",
+        "net",
+        "[l.split(':')[0].strip() for l in open('/proc/net/dev').readlines()[2:]]",
+        ["lo"],
+    ),
+    _Probe(
+        "the service's port is out of reach",
+        "net",
+        "attempt(lambda: socket.create_connection(facts['port']))",
+        "ECONNREFUSED",
+    ),
+    _Probe(
+        "no address outside is reachable",
+        "net",
+        "attempt(lambda: socket.create_connection(('192.0.2.1', 9)))",
+        "ENETUNREACH",
+    ),
     _Probe("shared memory of the host is not there", "ipc", "open('/proc/sysvipc/shm').read().count(chr(10))", 1),
     _Probe("the host's name is not seen", "uts", "socket.gethostname()", "fumehood"),
     _Probe("no privilege can be gained", "no_new_privs", "status('NoNewPrivs')", ["1"]),
@@ -176,7 +196,9 @@ def _attempt(name: str, layer: str | None, run: Callable[[], Result], wanted: St
     except SandboxError as error:
         return _failure(name, error)
     held = result.status is wanted
-    return _finding(name, layer, held=held, detail="" if held else f"it ended {result.status.value}: {result.stderr[-200:]}")
+    return _finding(
+        name, layer, held=held, detail="" if held else f"it ended {result.status.value}: {result.stderr[-200:]}"
+    )
 
 
 def _finding(name: str, layer: str | None, *, held: bool, detail: str) -> Finding:

@@ -26,6 +26,7 @@ from sandbox.model import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from io import FileIO
 
     from sandbox.model import MeterLimits
 
@@ -74,6 +75,10 @@ class Watch:
             oom_kills=0,
             forks_refused=0,
         )
+
+    def doors(self) -> tuple[FileIO, ...]:
+        """Give nothing: there is nowhere to enter, a process can only be watched from outside."""
+        return ()
 
     def add(self, pid: int) -> None:
         """Watch the process and all that comes from it. What it has spent before does not count. Raises SetupError."""
