@@ -173,7 +173,7 @@ class Cold:
         self._verify(plan, ready)
         if not doors:
             meter.add(_pid_of(guest))
-        control.setblocking(False)
+        control.settimeout(0)
         stdin, stdout, stderr, gate = pipes.ours
         return Child(
             control=control,

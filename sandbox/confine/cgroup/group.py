@@ -13,8 +13,8 @@ import signal
 import threading
 import time
 from abc import ABC, abstractmethod
-from io import FileIO
 from dataclasses import dataclass, replace
+from io import FileIO
 from typing import TYPE_CHECKING
 
 from sandbox.errors import SetupError

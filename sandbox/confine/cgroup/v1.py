@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
-from io import FileIO
 import os
+from io import FileIO
 from typing import TYPE_CHECKING
 
 from sandbox.confine.cgroup.group import (
