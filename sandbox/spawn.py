@@ -36,7 +36,8 @@ from sandbox.model import Child, Launcher
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from sandbox.model import Host, Meter, MeterLimits, Plan
+    from sandbox.meter import Meter, MeterLimits
+    from sandbox.model import Host, Plan
     from sandbox.slots import Slots
 
 NEW_ROOT = "/run/newroot"

@@ -35,8 +35,8 @@ def imports(path: Path) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: relative imports are not used here"
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            package = ".".join(path.relative_to(ROOT).parts[: -node.level]) + "." if node.level else ""
+            yield from (f"{package}{node.module or ''}.{alias.name}".replace("..", ".") for alias in node.names)
 
 
 def loaded_by(name: str) -> set[str]:
