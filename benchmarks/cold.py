@@ -24,7 +24,9 @@ WARM_UP = 5
 
 def measure(rounds: int) -> None:
     """Print the facts, then a line for each contender."""
-    with Sandbox(Config(runtimes_dir=__import__("pathlib").Path(os.environ["RT"])) if "RT" in os.environ else None) as box:
+    with Sandbox(
+        Config(runtimes_dir=__import__("pathlib").Path(os.environ["RT"])) if "RT" in os.environ else None
+    ) as box:
         host = box.host
         mounts = [word for bind in host.binds for word in ("--ro-bind", bind.source, bind.target)]
         links = [word for text, path in host.links for word in ("--symlink", text, path)]

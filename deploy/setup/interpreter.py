@@ -26,8 +26,7 @@ print(json.dumps({
 """
 _NAMES = ("python3", "python3.13", "python3.12", "python3.11", "python3.14")
 _SYSTEM = tuple(f"{folder}/{name}" for folder in ("/usr/bin", "/usr/local/bin") for name in _NAMES)
-_LEFT_OUT = ("__pycache__", "site-packages", "dist-packages", "test", "tests", "idlelib", "ensurepip", "config-3.*")
-COPY = "base"  # where in the runtime a copied interpreter lies
+_LEFT_OUT = ("__pycache__", "*-packages", "EXTERNALLY-MANAGED", "test", "tests", "idlelib", "ensurepip", "config-3.*")
 _MEND = "install the Debian packages python3 and python3-venv, and set-up will use theirs."
 
 
@@ -70,11 +69,8 @@ def choose(named: Path | None = None) -> Interpreter:
     return fail(f"no Python 3.11 or newer with ctypes, sqlite3 and ssl was found for guests; {_MEND}")
 
 
-def copy(source: Interpreter, runtime: Path) -> Path:
-    """Copy what runs of ``source`` into the runtime, prove that the copy stands alone, and give its executable."""
-    target = runtime / COPY
-    (target / "bin").mkdir(parents=True)
-    (target / "lib").mkdir()
+def copy(source: Interpreter, target: Path) -> None:
+    """Copy what runs of ``source`` to ``target``, where it finds its library by itself, and prove that."""
     executable = target / "bin" / source.library
     shutil.copy2(source.path, executable)
     shutil.copytree(
@@ -82,17 +78,17 @@ def copy(source: Interpreter, runtime: Path) -> Path:
         target / "lib" / source.library,
         symlinks=True,
         ignore=shutil.ignore_patterns(*_LEFT_OUT),
+        dirs_exist_ok=True,
     )
     for shared in (source.prefix / "lib").glob("*.so*"):
         shutil.copy2(shared, target / "lib" / shared.name, follow_symlinks=False)
     _look_beside(executable, source.prefix / "lib")
     made = describe(executable)
-    if made is None:
+    if made is None or made.prefix != target:
         fail(f"the Python at {source.path} does not run once copied for guests; {_MEND}")
     for path in made.maps:
         if not Path(os.path.realpath(path)).is_relative_to("/usr") and not Path(path).is_relative_to(target):
             fail(f"the Python at {source.path} needs {path}, which guests cannot see; {_MEND}")
-    return executable
 
 
 def _look_beside(executable: Path, library: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import pwd
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,13 +14,15 @@ from programs import fail
 
 
 def runtimes() -> Path:
-    """Give the folder of runtimes: FUMEHOOD_RUNTIMES, else the system's for root, else the user's own."""
+    """Give the folder of runtimes: FUMEHOOD_RUNTIMES, else the system's for root, else the user's own.
+
+    The engine looks in the same places and reads no environment, so neither HOME nor XDG_DATA_HOME counts here.
+    """
     if named := os.environ.get("FUMEHOOD_RUNTIMES"):
         return Path(named).absolute()
     if os.geteuid() == 0:
         return Path("/var/lib/fumehood/runtimes")
-    data = Path(os.environ.get("XDG_DATA_HOME", ""))  # a relative one is to be ignored, says its standard
-    return (data if data.is_absolute() else Path.home() / ".local/share") / "fumehood/runtimes"
+    return Path(pwd.getpwuid(os.geteuid()).pw_dir) / ".local/share/fumehood/runtimes"
 
 
 def prepare(folder: Path) -> None:

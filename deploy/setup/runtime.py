@@ -93,26 +93,22 @@ def _build(lock: Path, pip: Sequence[str], base: Interpreter, prefix: Path) -> N
 
 
 def _environment(place: Path, base: Interpreter) -> None:
-    """Lay out a virtual environment by hand: ``venv`` may be missing, and would write paths of this machine."""
+    """Lay out a virtual environment on the system's interpreter, or a copy of another, which needs none.
+
+    By hand, for ``venv`` may be missing and would write paths of this machine.
+    """
     (place / "bin").mkdir()
     (place / "lib" / base.library / "site-packages").mkdir(parents=True)
-    (place / "lib64").symlink_to("lib")
     if base.in_sight:
+        (place / "lib64").symlink_to("lib")
         (place / "bin" / base.library).symlink_to(base.path)
-        home = base.path.parent
+        config = f"home = {base.path.parent}\ninclude-system-site-packages = false\nversion = {base.version}\n"
+        (place / "pyvenv.cfg").write_text(config, encoding="utf-8")
     else:
         with timed(f"guest runtime: copy of {base.prefix}"):
-            executable = interpreter.copy(base, place)
-        (place / "bin" / base.library).symlink_to(Path("..") / executable.relative_to(place))
-        home = executable.parent
+            interpreter.copy(base, place)
     for name in ("python", "python3"):
         (place / "bin" / name).symlink_to(base.library)
-    _write_config(place, home, base)
-
-
-def _write_config(place: Path, home: Path | str, base: Interpreter) -> None:
-    text = f"home = {home}\ninclude-system-site-packages = false\nversion = {base.version}\n"
-    (place / "pyvenv.cfg").write_text(text, encoding="utf-8")
 
 
 def _finish(place: Path, base: Interpreter) -> None:
@@ -137,14 +133,11 @@ def _finish(place: Path, base: Interpreter) -> None:
     for leftover in (place / _CACHE).glob("*lock*"):
         leftover.unlink()
     # Tracebacks and byte code name the files as the guest finds them.
-    compiled = [os.fspath(path) for path in (site, place / interpreter.COPY / "lib") if path.is_dir()]
     run(
         *(python, "-I", "-m", "compileall", "-q", "-f", "-j", str(len(os.sched_getaffinity(0)))),
-        *("-s", os.fspath(place), "-p", MOUNTED_AT, *compiled),
+        *("-s", os.fspath(place), "-p", MOUNTED_AT, site.parent),
         why="compiling the guest's packages",
     )
-    if (place / interpreter.COPY).is_dir():
-        _write_config(place, f"{MOUNTED_AT}/{interpreter.COPY}/bin", base)
 
 
 def _with_guest_path(script: bytes) -> bytes:
@@ -169,7 +162,7 @@ def _facts(base: Interpreter, prefix: Path, place: Path) -> dict[str, object]:
         "interpreter": "bin/python3",
         "prefix": os.fspath(prefix),
         "mounted_at": MOUNTED_AT,
-        "base_prefix": os.fspath(base.prefix) if base.in_sight else f"{MOUNTED_AT}/{interpreter.COPY}",
+        "base_prefix": os.fspath(base.prefix) if base.in_sight else MOUNTED_AT,
         "extra_read_only": [],
         "environment": {"MPLCONFIGDIR": _MATPLOTLIB},
         "packages": json.loads(listing),

@@ -15,7 +15,6 @@ exec 3>"$status" # opened before /tmp is covered by a tmpfs
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
 mount -t tmpfs tmpfs /run
-mount -t devtmpfs devtmpfs /dev
 mkdir -p /dev/shm
 mount -t tmpfs tmpfs /dev/shm
 # Only after the arguments are read: they may lie in /tmp.

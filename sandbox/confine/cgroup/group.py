@@ -13,12 +13,12 @@ import signal
 import threading
 import time
 from abc import ABC, abstractmethod
-from io import FileIO
 from dataclasses import dataclass, replace
+from io import FileIO
 from typing import TYPE_CHECKING
 
 from sandbox.errors import SetupError
-from sandbox.model import Meter, MeterLimits, Reading
+from sandbox.meter import Meter, MeterLimits, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
