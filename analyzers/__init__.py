@@ -1,6 +1,6 @@
 """Read untrusted code without running it: findings, their severity, and a verdict for a gate."""
 
-from analyzers.analyze import analyze, language_named, languages
+from analyzers.analyze import analyze, language_named, languages, pages
 from analyzers.model import (
     Confidence,
     Edit,
@@ -30,4 +30,5 @@ __all__ = [
     "analyze",
     "language_named",
     "languages",
+    "pages",
 ]

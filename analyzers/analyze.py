@@ -6,6 +6,7 @@ read -> the language's look (parse once, every rule) -> the rules for any text -
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Protocol
 
@@ -14,7 +15,7 @@ from analyzers.looking import Look, unanswered
 from analyzers.merge import merge
 from analyzers.model import Finding, Parse, Report, Severity, UnknownLanguageError, Verdict
 from analyzers.python import look as python
-from analyzers.rule import Rule, Seen
+from analyzers.rule import Page, Rule, Seen
 from analyzers.secret_rules import RULES as SECRET_RULES
 from analyzers.secrets import Masker, clean
 from analyzers.source import Source, UndecodableError, read
@@ -34,12 +35,18 @@ class _Looker(Protocol):
 
 _LOOKERS: dict[str, _Looker] = {"python": python.look}
 _ALIASES = {"python3": "python", "py": "python"}
-_RULE_NAMES = frozenset(rule.label.name for rule in python.RULES) | {rule.label.name for rule in SECRET_RULES}
+_PAGES = {page.id: page for page in (*(rule.page for rule in python.RULES), *(rule.page for rule in SECRET_RULES))}
+_RULE_NAMES = frozenset(page.name for page in _PAGES.values())
 
 
 def languages() -> tuple[str, ...]:
     """Every language there is an analyser for."""
     return tuple(_LOOKERS)
+
+
+def pages() -> Mapping[str, Page]:
+    """Every rule of ours, by its id, with what a reader gets to know about it. Bandit's rules have Bandit's pages."""
+    return _PAGES
 
 
 def language_named(language: str) -> str:

@@ -39,6 +39,13 @@ class Label:
 
 
 @dataclass(frozen=True, slots=True)
+class Page(Label):
+    """A label with the text a reader of the rule gets."""
+
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Seen:
     """A hit, and who made it."""
 
@@ -62,14 +69,10 @@ class Rule(Generic[Subject]):
     misses: tuple[str, ...] = ()
 
     @property
-    def page(self) -> str:
-        """The text a reader of the rule gets: the docstring of its function."""
-        return inspect.cleandoc(self.check.__doc__ or "")
-
-    @property
-    def title(self) -> str:
-        """The first sentence of the page."""
-        return self.page.split("\n", 1)[0]
+    def page(self) -> Page:
+        """What a reader of the rule gets: its label and the docstring of its function."""
+        text = inspect.cleandoc(self.check.__doc__ or "")
+        return Page(self.id, self.name, self.severity, self.confidence, self.cwe, text)
 
     @property
     def label(self) -> Label:
