@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import resource
 import signal
+import socket
 import sys
 from types import FrameType
 
@@ -28,8 +29,13 @@ def main(args: argparse.Namespace) -> int:
     signal.signal(signal.SIGTERM, _stop)
     _allow_many_connections()
     try:
-        with Sandbox(chosen.engine()) as box:
-            return _serve(chosen, box)
+        listener = _bound(chosen)
+    except OSError as error:
+        print(f"fumehood: {chosen.host} port {chosen.port}: {error.strerror}", file=sys.stderr)
+        return _FAILED
+    try:
+        with listener, Sandbox(chosen.engine()) as box:
+            return _serve(chosen, box, listener)
     except SandboxError as error:
         print(f"fumehood: {error}\nfumehood: 'fumehood doctor' says more", file=sys.stderr)
         return _FAILED
@@ -37,7 +43,7 @@ def main(args: argparse.Namespace) -> int:
         return 0
 
 
-def _serve(chosen: Settings, box: Sandbox) -> int:
+def _serve(chosen: Settings, box: Sandbox, listener: socket.socket) -> int:
     # The framework is loaded only now: what stands above must fail fast and be readable.
     from analyzers.isolate import Pool
     from fumehood.app import create_app
@@ -49,11 +55,26 @@ def _serve(chosen: Settings, box: Sandbox) -> int:
         app = create_app(chosen, box=box, analyser=analyser, probe=lambda: selfcheck.ready(box))
         server = Server(app, chosen, lambda address: print(greeting(address, chosen, box), flush=True))
         try:
-            server.run()
+            server.run([listener])
         finally:
             # Also after a second signal, which makes the server skip the application's own end.
             app.state.executions.close()
     return 0 if server.started else _FAILED
+
+
+def _bound(chosen: Settings) -> socket.socket:
+    """Take the address before anything else is made, without listening yet. Raises OSError."""
+    family, kind, protocol, _, address = socket.getaddrinfo(
+        chosen.host.strip("[]"), chosen.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
 
 
 def greeting(address: str, chosen: Settings, box: Sandbox) -> str:
@@ -75,6 +96,7 @@ def greeting(address: str, chosen: Settings, box: Sandbox) -> str:
 
 
 def _stop(_signal: int, _frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # asking twice must not cut the cleanup short
     raise SystemExit(0)
 
 

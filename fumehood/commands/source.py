@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path, PurePath
 
@@ -10,7 +9,6 @@ from sandbox import JobRefused
 
 STDIN = "-"
 SUFFIXES = {".py": "python", ".pyi": "python", ".pyw": "python", ".sh": "bash", ".bash": "bash", ".go": "go"}
-_SHEBANG = re.compile(r"#!\s*\S*?(?P<first>[^/\s]+)(?:\s+(?:-\S+\s+)*(?P<second>[A-Za-z]\S*))?")
 _INTERPRETERS = {"python": "python", "pypy": "python", "bash": "bash", "sh": "bash"}
 
 
@@ -37,8 +35,10 @@ def language(name: str, text: str, *, default: str) -> str:
     suffix = PurePath(name).suffix.lower()
     if name != STDIN and suffix in SUFFIXES:
         return SUFFIXES[suffix]
-    shebang = _SHEBANG.match(text.removeprefix("\ufeff").partition("\n")[0])
-    if shebang is None:
+    first_line = text.removeprefix("\ufeff").partition("\n")[0]
+    if not first_line.startswith("#!"):
         return default
-    program = shebang["second"] if shebang["first"] == "env" and shebang["second"] else shebang["first"]
+    # Options and assignments may stand between env and the program it starts.
+    words = [PurePath(word).name for word in first_line[2:].split() if word[0] != "-" and "=" not in word]
+    program = words[1] if words[:1] == ["env"] and len(words) > 1 else "".join(words[:1])
     return _INTERPRETERS.get(program.rstrip("0123456789."), default)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from serving import Live, serving, until
 
+from analyzers.isolate import Pool
 from fumehood.settings import Settings
 
 
@@ -30,3 +31,10 @@ def live(_served: Live) -> Iterator[Live]:
     yield _served
     _served.box.let_go.set()
     until(lambda: len(_served.box.ended) == len(_served.box.jobs))
+
+
+@pytest.fixture(scope="session")
+def analyser() -> Iterator[Pool]:
+    """One worker of the real analyser: starting it costs what a hundred analyses do."""
+    with Pool(1, seconds=20) as pool:
+        yield pool
