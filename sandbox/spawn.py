@@ -122,10 +122,7 @@ class Cold:
     def prove(self) -> None:
         """Start what every run starts, without a job. Raises LayerMissing when this system refuses the namespaces."""
         with contextlib.ExitStack() as scope:
-            uid = self._slots.take() if self._slots else None
-            if self._slots and uid is not None:
-                scope.callback(self._slots.give, uid)
-            control, diagnostics = self._start(scope, uid)
+            control, diagnostics = self._start(scope, self._take_slot(scope))
             control.shutdown(socket.SHUT_WR)  # init finds no job and ends without a word
             control.settimeout(_SETUP_SECONDS)
             try:
@@ -143,14 +140,21 @@ class Cold:
         Raises SetupError naming the step, or LayerMissing when a required layer did not come to hold.
         """
         with contextlib.ExitStack() as scope:
-            meter = self._new_meter(plan.meter_limits)
-            scope.callback(meter.close)
-            uid = self._slots.take() if self._slots else None
-            if self._slots and uid is not None:
-                scope.callback(self._slots.give, uid)
-            pipes = _pipes(scope, uid)
+            after_the_end = scope.enter_context(contextlib.ExitStack())  # of every process: it was entered first
+            uid = self._take_slot(scope)
             control, diagnostics = self._start(scope, uid)
+            # All of this while the interpreter inside starts up.
+            meter = self._new_meter(plan.meter_limits)
+            after_the_end.callback(meter.close)
+            pipes = _pipes(scope, uid)
             yield self._hand_over(scope, plan, meter, control, diagnostics, pipes)
+
+    def _take_slot(self, scope: contextlib.ExitStack) -> int | None:
+        if self._slots is None:
+            return None
+        uid = self._slots.take()
+        scope.callback(self._slots.give, uid)
+        return uid
 
     def _start(self, scope: contextlib.ExitStack, uid: int | None) -> tuple[socket.socket, int]:
         """Start bwrap; give our end of the control socket and the pipe where bwrap complains."""
