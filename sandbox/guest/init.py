@@ -100,10 +100,11 @@ def _serve(host: _socket.socket) -> None:
             os.close(descriptor)
         os.write(oom_score, own_score)
         os.close(oom_score)
-        pidfd = os.pidfd_open(pid)
+        pidfds = (os.pidfd_open(pid), os.pidfd_open(os.getpid()))
         facts = {"namespaces": namespaces, **_confinement()}
-        _send(host, {"ready": facts}, pidfd)
-        os.close(pidfd)
+        _send(host, {"ready": facts}, *pidfds)
+        for pidfd in pidfds:
+            os.close(pidfd)
     _watch(host, job, pid, report_reader)
 
 

@@ -5,7 +5,7 @@ then one value in the encoding below. In order::
 
     host -> init   job        descriptors with it: stdin, stdout, stderr, gate (the guest's ends), and the doors of
                               the meter, if it has any: the guest enters by writing to them
-    init -> host   ready      descriptor with it: a pidfd of the guest, which waits at the gate
+    init -> host   ready      descriptors with it: a pidfd of the guest, which waits at the gate, and one of init
     host           puts the guest under a meter without doors, then writes one byte to the gate: the guest runs
     init -> host   over       the guest's main process has ended: its raw wait status and resource usage
                               (init now kills and reaps every other process, then walks the workspace)
