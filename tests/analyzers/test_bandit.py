@@ -85,7 +85,7 @@ SAMPLES = {
         "import paramiko\nfrom paramiko import client\nc = client.SSHClient()\n"
         "c.set_missing_host_key_policy(client.AutoAddPolicy)\nc.exec_command(x)\n"
     ),
-    "snmp": "from pysnmp.hlapi import CommunityData, UsmUserData\nCommunityData('public', mpModel=0)\nUsmUserData('user')\n",
+    "snmp": "from pysnmp.hlapi import CommunityData as C, UsmUserData as U\nC('public', mpModel=0)\nU('user')\n",
     "logging": "import logging.config\nlogging.config.listen(9999)\n",
     "models": "import torch\ntorch.load(x)\nfrom transformers import AutoModel\nAutoModel.from_pretrained('a/b')\n",
     "direction": "# fine\naccess = 'user'\nif access != 'none\u202e\u2066': # admin\u2069\n    pass\n",

@@ -153,6 +153,13 @@ def test_a_full_pool_says_so() -> None:
         own._slots.release()
 
 
+def test_a_worker_that_cannot_be_started_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the machine can start no process, the answer says so and nothing raises."""
+    monkeypatch.setattr("sys.executable", "/nonexistent/python")
+    report = analyze_isolated("x")
+    assert (report.verdict, report.findings[0].message) == ("incomplete", "the analyser could not be started")
+
+
 def test_closing_ends_the_workers() -> None:
     """After close no process is left, and the pool refuses."""
     own = Pool(1)

@@ -70,7 +70,8 @@ def test_a_masker_hides_what_reaches_into_the_quote() -> None:
     "value",
     [
         "changeme", "your-api-key", "YOUR_API_KEY", "xxxxxxxx", "****", "<token>", "${TOKEN}", "$TOKEN", "{{ token }}",
-        "{token}", "%s", "%(token)s", "os.environ['X']", "example-key", "REPLACE_ME", "password", "...", "insert-key",
+        "{token}", "%s", "%(token)s", "os.environ[X]", "example-key", "REPLACE_ME",
+        "my-example-password", "...", "insert-key",
         "[your key]", "", "   ", "todo", "api-key-here",
     ],
 )  # fmt: skip
@@ -79,7 +80,21 @@ def test_placeholders(value: str) -> None:
     assert is_placeholder(value)
 
 
-@pytest.mark.parametrize("value", ["hunter2", "P@$$w0rd", "admin", "root", "123456", "qwerty", "s3cr3t", "Tr0ub4dor&3"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "hunter2",
+        "P@$$w0rd",
+        "secret",
+        "passw0rd",
+        "admin",
+        "root",
+        "123456",
+        "qwerty",
+        "Tr0ub4dor&3",
+        "my-secret-value",
+    ],
+)
 def test_weak_passwords_are_secrets(value: str) -> None:
     """A bad password is one all the same."""
     assert holds_secret("password", value)
