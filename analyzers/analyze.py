@@ -116,12 +116,14 @@ def _analyze(
     source, undecodable = read(code)
     found = _LOOKERS[language](source, undecodable, deadline, bandit=bandit)
     for rule in SECRET_RULES:
-        _run(found, rule, source)
+        _run(found, rule, source, deadline)
     merged = merge(found.seen, found.others)
     masker = _masker(source, found, merged)
     kept = _unsuppressed(source, found, merged)
     everything = [*found.notes, *kept]
-    findings = [_finding(seen, source, masker) for seen in _gravest(everything)]
+    # Notes are few, and what is left out of a report must at least be told.
+    listed = _in_order([*found.notes, *_gravest(kept, MAX_FINDINGS - len(found.notes))])
+    findings = [_finding(seen, source, masker) for seen in listed]
     if fixes:
         findings = [replace(finding, fix=found.fix(finding)) for finding in findings]
     return Report(
@@ -138,8 +140,8 @@ def _analyze(
     )
 
 
-def _run(found: Look, rule: Rule[Source], source: Source) -> None:
-    found.run(rule.id, lambda: map(rule.seen, rule.check(source)))
+def _run(found: Look, rule: Rule[Source], source: Source, deadline: Deadline) -> None:
+    found.run(rule.id, lambda: map(rule.seen, rule.check(source)), deadline)
 
 
 def _unsuppressed(source: Source, found: Look, merged: list[Seen]) -> list[Seen]:
@@ -156,11 +158,14 @@ def _masker(source: Source, found: Look, merged: list[Seen]) -> Masker:
     return Masker(source.text, [*shaped, *map(source.offsets, named)], [*map(source.offsets, found.masked)])
 
 
-def _gravest(everything: list[Seen]) -> list[Seen]:
-    """The findings to list, in the order of the text."""
-    if len(everything) > MAX_FINDINGS:
-        everything = sorted(everything, key=lambda seen: (-seen.label.severity.rank, seen.hit.span))[:MAX_FINDINGS]
-    return sorted(everything, key=lambda seen: (seen.hit.span, -seen.label.severity.rank, seen.label.id))
+def _gravest(kept: list[Seen], most: int) -> list[Seen]:
+    if len(kept) <= most:
+        return kept
+    return sorted(kept, key=lambda seen: (-seen.label.severity.rank, seen.hit.span))[: max(0, most)]
+
+
+def _in_order(listed: list[Seen]) -> list[Seen]:
+    return sorted(listed, key=lambda seen: (seen.hit.span, -seen.label.severity.rank, seen.label.id))
 
 
 def _finding(seen: Seen, source: Source, masker: Masker) -> Finding:

@@ -44,19 +44,23 @@ _VARIANTS = _set(
 )
 _PLACEHOLDER_WORDS = _set(
     "changeme changeit change replaceme replace placeholder example sample dummy fake redacted removed masked hidden "
-    "todo tbd fixme insert your yours my none null nil undefined empty unset default string password passwd pass pwd "
-    "passphrase secret token key apikey value here foo bar baz enter xxx abc notset"
+    "todo tbd fixme insert your yours none null nil undefined empty unset string here foo bar baz enter "
+    "xxx notset"
 )
+# With one of the words above these make a placeholder too (``my-password-here``); alone they are somebody's password.
+_FILLING_WORDS = _set("my the a an api access auth db user password passwd pass pwd passphrase secret token key apikey")
 _PLACEHOLDER_PARTS = (
     "your-", "your_", "yourapi", "yoursecret", "yourtoken", "yourkey", "yourpass", "-your", "_your", "changeme",
     "change-me", "change_me", "replaceme", "replace-me", "replace_me", "replace-with", "replace_with", "placeholder",
-    "example", "xxxx", "****", "....", "redacted", "insert-", "insert_", "dummy", "<your", "not-a-real", "not_a_real",
+    "xxxx", "****", "....", "redacted", "insert-", "insert_", "dummy", "<your", "not-a-real", "not_a_real",
     "goes-here", "goes_here", "key-here", "key_here", "token-here", "token_here", "secret-here", "secret_here",
 )  # fmt: skip
 _FILLERS = frozenset("xX*.-_#?0")
 _INTERPOLATION = re.compile(
     r"\{[^{}]{0,60}\}|^\$\w+$|\$\{|\$\(|%\(|%s|<[A-Za-z][^<>]{0,60}>|\{\{|\[[A-Za-z_ -]{2,40}\]"
 )
+# A word of its own: an issuer's documented sample that merely ends in EXAMPLE has the shape of a real one.
+_EXAMPLE = re.compile(r"^example|(?:^|[^a-z0-9])example(?:[^a-z0-9]|$)")
 _LOOKUP = re.compile(
     r"(?:os\.)?(?:environ|getenv|env|process\.env|secrets|vault|config|settings)[.\[(:]", re.IGNORECASE
 )
@@ -70,12 +74,14 @@ def is_placeholder(value: str) -> bool:
     lowered = text.lower()
     if not text or set(text) <= _FILLERS or _INTERPOLATION.search(text[:2000]) or _LOOKUP.match(text):
         return True
-    if any(part in lowered[:2000] for part in _PLACEHOLDER_PARTS):
+    if any(part in lowered[:2000] for part in _PLACEHOLDER_PARTS) or _EXAMPLE.search(lowered[:2000]):
         return True
     if len(text) > _MAX_NAME:
         return False
     words = _words(text)
-    return bool(words) and all(word in _PLACEHOLDER_WORDS for word in words)
+    return any(word in _PLACEHOLDER_WORDS for word in words) and all(
+        word in _PLACEHOLDER_WORDS or word in _FILLING_WORDS for word in words
+    )
 
 
 def holds_secret(name: str, value: str) -> bool:
@@ -117,8 +123,8 @@ def _only_points(value: str) -> bool:
     words = _words(value)
     return (
         len(words) > 1
-        and value.isascii()
-        and value.replace("_", "").replace("-", "").replace(".", "").isalpha()
+        and value.isidentifier()
+        and value.replace("_", "").isalpha()
         and any(word in _CHOSEN or word in _ISSUED for word in words)
         and not _mixed_within_words(value)
     )

@@ -110,13 +110,16 @@ class Pool:
             self._slots.release()
 
     def _ask(self, request: dict[str, Any], seconds: float, filename: str | None) -> Report:
-        worker = self._take()
+        try:
+            worker = self._take()
+        except (OSError, wire.BrokenFrameError) as error:
+            raise _NoAnswerError("the analyser could not be started") from error
         try:
             answer = worker.ask(request, Deadline(seconds))
             report = wire.report_from(answer.get("report"), filename)
-        except wire.BrokenFrameError as error:
+        except (OSError, wire.BrokenFrameError) as error:
             worker.kill()
-            raise _NoAnswerError("the analyser gave an answer that cannot be read") from error
+            raise _NoAnswerError("the analyser gave no answer that can be read") from error
         except BaseException:
             worker.kill()
             raise

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
+from analyzers.deadline import Deadline
 from analyzers.model import Confidence, Finding, Fix, Parse, ParseError, Severity, Span
 from analyzers.rule import Hit, Label, Seen
 
 Comments = Callable[[str], Iterable[tuple[int, str]]]
 StatementLines = Mapping[int, tuple[int, int]]
+_CHECK_EVERY = 256
 
 
 def _no_statements() -> StatementLines:
@@ -38,10 +40,14 @@ class Look:
     notes: list[Seen] = field(default_factory=list)
     """What could not be looked at. A note cannot be suppressed, and makes the report incomplete."""
 
-    def run(self, rule: str, check: Callable[[], Iterable[Seen]]) -> None:
-        """Run one rule to its end. If it raises, what it saw before is kept and a note says so."""
+    def run(self, rule: str, check: Callable[[], Iterable[Seen]], deadline: Deadline) -> None:
+        """Run one rule to its end or the deadline. If it raises, what it saw before is kept and a note says so."""
         try:
-            self.seen.extend(check())
+            for count, seen in enumerate(check()):
+                self.seen.append(seen)
+                if not count % _CHECK_EVERY and deadline.passed():
+                    self.notes.append(cut_short(rule, seen.hit.span.line))
+                    return
         except Exception as error:  # noqa: BLE001 - a rule meets hostile text; whatever it raises is told, not thrown
             self.notes.append(crashed(rule, 1, type(error).__name__))
 

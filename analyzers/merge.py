@@ -62,7 +62,9 @@ def _one_per_secret(ours: Iterable[Seen]) -> list[Seen]:
         if at < len(shaped) and _overlap(shaped[at][1], secret):
             other = shaped[at][0]
             both = dict.fromkeys((*everything[other].also, *seen.also))
-            everything[other] = replace(everything[other], also=tuple(both))
+            # Of the two places the one that shows the name as well says more.
+            hit = replace(everything[other].hit, span=seen.hit.span)
+            everything[other] = replace(everything[other], hit=hit, also=tuple(both))
             dropped.add(index)
         elif secret in values:
             dropped.add(index)

@@ -14,7 +14,7 @@ def known_token(source: Source) -> Iterator[Hit]:
     """A token whose issuer can be recognised: AWS, GitHub, GitLab, Slack, Stripe, OpenAI, Anthropic, Google and more.
 
     Whoever can read the text can use the token, and histories and logs keep it. Revoke it, and read the next one from
-    the environment or a secret store. Documented examples (``AKIA…EXAMPLE``), masks and placeholders are not reported.
+    the environment or a secret store. Masks and placeholders are not reported.
     """
     return _of("FH202", source)
 
@@ -63,6 +63,7 @@ _PEM_SAMPLE = _join(
 
 _TOKENS = (
     _join("AK", "IA", "Z7Q2M5X3K6T4W2NB"),
+    _join("AK", "IA", "IOSFODNN7EXAMPLE"),
     _join("gh", "p_", _ALNUM[:36]),
     _join("github", "_pat_", _ALNUM[:22], "_", _ALNUM[:56]),
     _join("gl", "pat-", _ALNUM[:20]),
@@ -102,7 +103,6 @@ RULES: tuple[Rule[Source], ...] = (
             f"connect(headers={{'Authorization': 'Bearer {_ALNUM[:40]}'}})\n",
         ),
         misses=(
-            _join('key = "AK', 'IAIOSFODNN7EXAMPLE"\n'),
             'key = "ghp_' + "x" * 36 + '"\n',
             'key = "sk-your-api-key-goes-here-0000"\n',
             'css = "sk-fading-circle-dot-inner"\n',

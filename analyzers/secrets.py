@@ -135,7 +135,8 @@ def _url_passwords(text: str) -> Iterator[Secret]:
             user = text[at + 3 : match.start(1) - 1]
             local = host.split(".")[-1] in {"localhost", "example", "test", "invalid"} or "example." in host
             weak = password.lower() == user.lower() and (local or host.startswith("127."))
-            if not (weak or is_placeholder(password) or host[0] in "{$"):
+            named = password.lower() in {"password", "passwd", "pass", "pwd", "secret", "pw"}
+            if not (weak or named or is_placeholder(password) or host[0] in "{$"):
                 yield Secret(match.start(1), match.end(1), "password in a URL", "FH204")
         at = text.find("://", at + 3)
 
@@ -208,9 +209,17 @@ def _repeats(text: str, secrets: Sequence[tuple[int, int]]) -> Iterator[tuple[in
     values = {text[start:end] for start, end in secrets}
     for value in sorted(values)[:_MAX_REPEATED]:
         at = text.find(value) if len(value) >= _MIN_REPEATED else -1
+        # ``password`` set to "password": the word inside another name gives nothing away.
+        is_word = value.isalpha() and value.islower()
         while at >= 0:
-            yield at, at + len(value)
-            at = text.find(value, at + len(value))
+            end = at + len(value)
+            if not (is_word and (_in_word(text[at - 1 : at]) or _in_word(text[end : end + 1]))):
+                yield at, end
+            at = text.find(value, end)
+
+
+def _in_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def clean(message: str) -> str:

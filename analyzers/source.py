@@ -28,10 +28,8 @@ class UndecodableError(ValueError):
 class Source:
     """The text of one file with line feeds for line ends, and its places."""
 
-    def __init__(self, text: str, raw: bytes | None = None) -> None:
+    def __init__(self, text: str) -> None:
         self.text = text
-        self.raw = text.encode("utf-8", "replace") if raw is None else raw
-        """The bytes the text was decoded from, with line feeds for line ends."""
 
     @cached_property
     def lines(self) -> list[str]:
@@ -120,7 +118,7 @@ def read(code: str | bytes) -> tuple[Source, UndecodableError | None]:
             text = raw.decode(encoding)
     except (SyntaxError, UnicodeError, LookupError, ValueError) as error:
         return _plain(code), UndecodableError(str(error) or type(error).__name__)
-    return Source(text.removeprefix(_BOM), raw), None
+    return Source(text.removeprefix(_BOM)), None
 
 
 def _plain(code: str | bytes) -> Source:

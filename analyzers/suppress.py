@@ -33,8 +33,11 @@ class Suppressions:
     ) -> None:
         self._by_line: dict[int, frozenset[str]] = {}
         if "#" in text and ("nosec" in text or "noqa" in text.lower()):
+            known: dict[str, frozenset[str]] = {}
             for at, comment in comments(text):
-                codes = _codes(comment, rule_names)
+                codes = known.get(comment)
+                if codes is None:
+                    codes = known[comment] = _codes(comment, rule_names)
                 if codes:
                     line = line_of(at)
                     self._by_line[line] = self._by_line.get(line, frozenset()) | codes

@@ -29,6 +29,7 @@ Check = Callable[..., Any]
 _PASSWORD_IDS = frozenset({"B105", "B106", "B107"})
 _PASSWORD_TEXT = re.compile(r"[^']*'(.*)'\Z", re.DOTALL)
 _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069\u200f]")
+_BIDI_ID = "B613"
 _LOADING = threading.Lock()
 _CHECK_EVERY = 64
 
@@ -91,18 +92,29 @@ def run(tree: Tree, deadline: Deadline) -> Iterator[Seen | PluginError]:
 def run_on_text(source: Source) -> Iterator[Seen | PluginError]:
     """Run the plugins that look at the text as a whole."""
     plugins = _plugins()
+    mark = _BIDI.search(source.text)
     for test in plugins.by_node.get("File", ()):
-        raw = {"filename": "snippet.py", "lineno": 1, "file_data": io.BytesIO(source.raw)}
+        if test.id == _BIDI_ID:
+            # It asks ten questions of every line; put them to the one line that can have an answer.
+            if mark is None:
+                continue
+            data = "\n\n" + source.lines[source.place(mark.start())[0] - 1]
+        else:
+            data = source.text
+        raw = {"filename": "snippet.py", "lineno": 1, "file_data": _file(data)}
         try:
             issue = test.check(plugins.context(raw), *test.config)
         except Exception as error:  # noqa: BLE001 - a plugin may raise anything
             yield PluginError(test.id, 1, type(error).__name__)
             continue
         if issue is not None:
-            mark = _BIDI.search(source.text)
-            at = mark.start() if mark else 0
+            at = mark.start() if mark and test.id == _BIDI_ID else 0
             hit = Hit(span=source.between(at, min(at + 1, len(source.text))), message=issue.text)
             yield Seen(_label(issue, test.id, test.name), hit)
+
+
+def _file(text: str) -> io.BytesIO:
+    return io.BytesIO(text.encode("utf-8", "replace"))
 
 
 class _Walk:
@@ -117,7 +129,7 @@ class _Walk:
             "imports": self._imports,
             "import_aliases": self._aliases,
             "filename": "snippet.py",
-            "file_data": io.BytesIO(source.raw),
+            "file_data": _file(source.text),
         }
         self._names = importlib.import_module("bandit.core.utils")
 

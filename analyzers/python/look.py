@@ -23,15 +23,12 @@ def look(source: Source, undecodable: UndecodableError | None, deadline: Deadlin
     if isinstance(tree, ParseError):
         found.parse, found.parse_error = Parse.TEXT, tree
         found.unparsed = ((1, len(source.lines)),)
-        found.run("the token rules", lambda: tokens.look(source))
+        found.run("the token rules", lambda: tokens.look(source), deadline)
     else:
         found.statement_lines = lambda: tree.statement_lines
         found.fix = lambda finding: _fix(tree, finding)
         for rule in RULES:
-            if deadline.passed():
-                found.notes.append(cut_short(rule.id, 1))
-                break
-            _run(found, rule, tree)
+            _run(found, rule, tree, deadline)
     if bandit:
         _bandit(found, source, tree if isinstance(tree, Tree) else None, deadline)
     return found
@@ -45,8 +42,8 @@ def _fix(tree: Tree, finding: Finding) -> Fix | None:
     return fix(tree, finding)
 
 
-def _run(found: Look, rule: Rule[Tree], tree: Tree) -> None:
-    found.run(rule.id, lambda: map(rule.seen, rule.check(tree)))
+def _run(found: Look, rule: Rule[Tree], tree: Tree, deadline: Deadline) -> None:
+    found.run(rule.id, lambda: map(rule.seen, rule.check(tree)), deadline)
 
 
 def _bandit(found: Look, source: Source, tree: Tree | None, deadline: Deadline) -> None:

@@ -19,6 +19,13 @@ _MAX_HOPS = 16
 _MAX_STEPS = 256
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_SCOPED = (*_FUNCTIONS, *_COMPREHENSIONS, ast.ClassDef, ast.NamedExpr)
+_BINDING = (
+    ast.Name, ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.Import, ast.ImportFrom, ast.FunctionDef,
+    ast.AsyncFunctionDef, ast.ClassDef, ast.Global, ast.Nonlocal, ast.ExceptHandler, ast.MatchAs, ast.MatchStar,
+    ast.MatchMapping,
+)  # fmt: skip
+_LEAVES = (ast.Constant, ast.expr_context, ast.operator, ast.unaryop, ast.boolop)
 
 
 @dataclass(slots=True, eq=False)
@@ -68,9 +75,21 @@ class Names:
         stack: list[tuple[ast.AST, _Scope]] = [(module, self._module_scope)]
         while stack:
             node, scope = stack.pop()
-            self._scope_of[node] = scope
-            self._bind(node, scope)
-            stack.extend(reversed(list(self._children(node, scope))))
+            if scope is not self._module_scope:
+                self._scope_of[node] = scope
+            if isinstance(node, _BINDING):
+                self._bind(node, scope)
+            if isinstance(node, _SCOPED):
+                stack.extend(reversed(list(self._children(node, scope))))
+                continue
+            children: list[tuple[ast.AST, _Scope]] = []
+            for name in node._fields:
+                value = getattr(node, name, None)
+                if isinstance(value, list):
+                    children += [(item, scope) for item in value if isinstance(item, ast.AST)]
+                elif isinstance(value, ast.AST) and not isinstance(value, _LEAVES):
+                    children.append((value, scope))
+            stack += reversed(children)
 
     def _children(  # noqa: C901 - one case per kind of scope
         self, node: ast.AST, scope: _Scope
@@ -109,8 +128,6 @@ class Names:
             yield from ((part, inner) for part in parts)
         elif isinstance(node, ast.NamedExpr):
             yield node.value, scope  # the target was bound outside the comprehension it may stand in
-        else:
-            yield from ((child, scope) for child in ast.iter_child_nodes(node))
 
     def _bind(self, node: ast.AST, scope: _Scope) -> None:  # noqa: C901, PLR0912 - one case per way to bind a name
         match node:
