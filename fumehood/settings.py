@@ -75,7 +75,7 @@ class Settings(BaseSettings):
     port: int = Field(8080, ge=0, le=65_535)
     api_key: Secrets = ()
     allowed_hosts: Names = ()
-    concurrency: int = Field(default_factory=lambda: os.cpu_count() or 1, ge=1, le=_ENGINE.slots)
+    concurrency: int = Field(default_factory=lambda: len(os.sched_getaffinity(0)), ge=1, le=_ENGINE.slots)
     queue: int = Field(512, ge=0)
     body_bytes: int = Field(16 << 20, ge=1024)
     shutdown_grace_seconds: float = Field(10.0, ge=0)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from serving import Live, serving, until
+from serving import Live, serving, state_folder, until
 
 from analyzers.isolate import Pool
 from fumehood.settings import Settings
+from sandbox import Config, Sandbox
 
 
 @pytest.fixture(scope="session")
@@ -38,3 +40,17 @@ def analyser() -> Iterator[Pool]:
     """One worker of the real analyser: starting it costs what a hundred analyses do."""
     with Pool(1, seconds=20) as pool:
         yield pool
+
+
+@pytest.fixture
+def state() -> Iterator[Path]:
+    """A state folder for one test."""
+    with state_folder() as folder:
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[Sandbox]:
+    """The real engine, started once."""
+    with state_folder() as folder, Sandbox(Config(state_dir=folder)) as box:
+        yield box

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import queue
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -61,6 +63,15 @@ def until(condition: Callable[[], bool]) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.005)
+
+
+@contextlib.contextmanager
+def state_folder() -> Iterator[Path]:
+    """Make a state folder. As root, guests have uids of their own and must reach it, unlike pytest's folders."""
+    with tempfile.TemporaryDirectory(prefix="fumehood-test-") as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        yield folder
 
 
 @contextlib.contextmanager

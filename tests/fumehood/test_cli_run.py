@@ -26,6 +26,7 @@ from sandbox import (
     Limits,
     OutputFile,
     Result,
+    Sandbox,
     SetupError,
     SkippedFile,
     SkipReason,
@@ -288,6 +289,33 @@ def test_a_signal_to_us_cancels_the_run(box: ContextBox, run: Run, monkeypatch: 
     monkeypatch.setattr(ContextBox, "run", interrupted)
     assert run(stdin=b"wait")[:2] == (130, "part")
     assert len(box.ended) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "exit_code", "out"),
+    [
+        ((), "print(40+2)", 0, "42\n"),
+        ((), "import os; os.kill(os.getpid(), 11)", 139, ""),
+        (("--cpu-seconds", "0.3"), "while True: pass", 124, ""),
+        (("--memory-bytes", "64M"), "x = bytearray(1)\nwhile True: x += b'x' * (1 << 20)", 137, ""),
+        (("--output-bytes", "10", "--on-output-limit", "kill"), "while True: print('x' * 100)", 153, "x" * 10),
+        (("-l", "bash"), "kill -9 $$", 137, ""),
+        (("-l", "bash"), "exit 9", 9, ""),
+        (("--wall-seconds", "1000"), "1", 2, ""),
+    ],
+)
+def test_over_the_real_engine(
+    engine: Sandbox,
+    run: Run,
+    monkeypatch: pytest.MonkeyPatch,
+    options: tuple[str, ...],
+    code: str,
+    exit_code: int,
+    out: str,
+) -> None:
+    """What the engine says of real guests comes out as the code that was promised."""
+    monkeypatch.setattr(command, "Sandbox", lambda _: contextlib.nullcontext(engine))
+    assert run(*options, stdin=code.encode())[:2] == (exit_code, out)
 
 
 @pytest.mark.parametrize(
