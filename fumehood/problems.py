@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MEDIA_TYPE = "application/problem+json"
 _URN = "urn:fumehood:problem:"
+_MOST_ERRORS = 50
+_LONGEST_PATH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,16 +88,17 @@ def at_field(kind: Kind, path: str, detail: str) -> Problem:
 
 
 def from_validation(wrong: ValidationError) -> Problem:
-    """Every wrong field of a request, by its path."""
+    """The wrong fields of a request, by their paths; where there are very many, the first of them."""
+    found = wrong.errors(include_url=False, include_input=False, include_context=False)
     errors = [
         {
-            "path": ".".join(str(part) for part in error["loc"] if part != "[key]"),
+            "path": ".".join(str(part) for part in error["loc"] if part != "[key]")[:_LONGEST_PATH],
             "detail": _words(error["type"], error["msg"]),
         }
-        for error in wrong.errors(include_url=False, include_input=False, include_context=False)
+        for error in found[:_MOST_ERRORS]
     ]
     first = errors[0]
-    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     detail = f"{first['path']}: {first['detail']}{more}" if first["path"] else first["detail"] + more
     return Problem(Kind.INVALID_REQUEST, detail, errors=errors)
 
