@@ -211,16 +211,8 @@ def _finding(name: str, layer: str | None, *, held: bool, detail: str) -> Findin
     return Finding(name, layer, held, detail, remedy, required=True)
 
 
-_REMEDIES = {
-    "user": "allow unprivileged user namespaces: on Ubuntu 24.04 load the profile in deploy/apparmor; elsewhere see "
-    "the sysctls user.max_user_namespaces and kernel.unprivileged_userns_clone; in a container see README, Container",
-}
-
-
 def _failure(name: str, error: Exception) -> Finding:
     layer = error.layer if isinstance(error, LayerMissing) else None
     remedy = error.remedy if isinstance(error, LayerMissing) else ""
-    text = str(error)
-    if not remedy and ("namespace" in text or "uid map" in text):
-        remedy = _REMEDIES["user"]
-    return Finding(name=name, layer=layer, held=False, detail=text, remedy=remedy, required=True)
+    detail = error.reason if isinstance(error, LayerMissing) else str(error)
+    return Finding(name=name, layer=layer, held=False, detail=detail, remedy=remedy, required=True)

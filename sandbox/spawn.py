@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from io import FileIO
 from typing import TYPE_CHECKING, Any
 
+from sandbox import host
 from sandbox.confine import bwrap
 from sandbox.confine.uid import started_as
 from sandbox.errors import LayerMissing, SetupError
@@ -36,7 +37,8 @@ from sandbox.model import Child, Launcher
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from sandbox.model import Host, Meter, MeterLimits, Plan
+    from sandbox.meter import Meter, MeterLimits
+    from sandbox.model import Host, Plan
     from sandbox.slots import Slots
 
 NEW_ROOT = "/run/newroot"
@@ -99,7 +101,7 @@ class Cold:
 
     def __init__(
         self,
-        host: Host,
+        facts: Host,
         filters: Sequence[bytes],
         thread: SpawnThread,
         slots: Slots | None,
@@ -109,13 +111,27 @@ class Cold:
         self._thread = thread
         self._slots = slots
         self._new_meter = new_meter
-        self._machine = host.machine
-        self._argv = bwrap.argv(host.bwrap, host.binds, host.links, NEW_ROOT, host.init)
+        self._machine = facts.machine
+        self._argv = bwrap.argv(facts.bwrap, facts.binds, facts.links, NEW_ROOT, facts.init)
         self._own_namespaces = {name: os.readlink(f"/proc/self/ns/{name}") for name in _NAMESPACE_OF_LAYER.values()}
         self._root = {
-            "binds": [[bind.source, bind.target] for bind in host.guest_binds],
-            "links": [list(link) for link in host.guest_links],
+            "binds": [[bind.source, bind.target] for bind in facts.guest_binds],
+            "links": [list(link) for link in facts.guest_links],
         }
+
+    def prove(self) -> None:
+        """Start what every run starts, without a job. Raises LayerMissing when this system refuses the namespaces."""
+        with contextlib.ExitStack() as scope:
+            control, diagnostics = self._start(scope, self._take_slot(scope))
+            control.shutdown(socket.SHUT_WR)  # init finds no job and ends without a word
+            control.settimeout(_SETUP_SECONDS)
+            try:
+                answered = control.recv(1) != b""
+            except OSError:
+                answered = True
+            complaint = _complaint(diagnostics)
+            if answered or complaint:
+                raise LayerMissing("user", complaint or "bwrap did not end", host.namespaces_remedy())
 
     @contextlib.contextmanager
     def spawn(self, plan: Plan) -> Iterator[Child]:
@@ -124,14 +140,21 @@ class Cold:
         Raises SetupError naming the step, or LayerMissing when a required layer did not come to hold.
         """
         with contextlib.ExitStack() as scope:
-            meter = self._new_meter(plan.meter_limits)
-            scope.callback(meter.close)
-            uid = self._slots.take() if self._slots else None
-            if self._slots and uid is not None:
-                scope.callback(self._slots.give, uid)
-            pipes = _pipes(scope, uid)
+            after_the_end = scope.enter_context(contextlib.ExitStack())  # of every process: it was entered first
+            uid = self._take_slot(scope)
             control, diagnostics = self._start(scope, uid)
+            # All of this while the interpreter inside starts up.
+            meter = self._new_meter(plan.meter_limits)
+            after_the_end.callback(meter.close)
+            pipes = _pipes(scope, uid)
             yield self._hand_over(scope, plan, meter, control, diagnostics, pipes)
+
+    def _take_slot(self, scope: contextlib.ExitStack) -> int | None:
+        if self._slots is None:
+            return None
+        uid = self._slots.take()
+        scope.callback(self._slots.give, uid)
+        return uid
 
     def _start(self, scope: contextlib.ExitStack, uid: int | None) -> tuple[socket.socket, int]:
         """Start bwrap; give our end of the control socket and the pipe where bwrap complains."""

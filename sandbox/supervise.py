@@ -263,7 +263,7 @@ class _Watchman:
             self._forget(self._child.stdin)
 
     def _drain(self, stream: FileIO) -> None:
-        """Take what the pipe holds now. All of the main process's words are in it; a descendant's later ones are not."""
+        """Take what the pipe holds now: all of the main process's words, none of a descendant's later ones."""
         waiting = array.array("i", [0])
         fcntl.ioctl(stream.fileno(), termios.FIONREAD, waiting)
         left = waiting[0]

@@ -18,7 +18,7 @@ from io import FileIO
 from typing import TYPE_CHECKING
 
 from sandbox.errors import SetupError
-from sandbox.model import Meter, MeterLimits, Reading
+from sandbox.meter import Meter, MeterLimits, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
