@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 NEW_ROOT = "/run/newroot"
 _SETUP_SECONDS = 15.0
+_FAREWELL_SECONDS = 1.0
 _REAP_SECONDS = 10.0
 _COMPLAINT_SECONDS = 0.1
 _DIAGNOSTIC_BYTES = 4096
@@ -172,7 +173,7 @@ class Cold:
         finally:
             far.close()
             os.close(complaint)
-        scope.callback(_reap, process)
+        scope.callback(_reap, process, control)
         return control, diagnostics
 
     def _hand_over(
@@ -279,38 +280,30 @@ def _pipes(scope: contextlib.ExitStack, uid: int | None) -> _Pipes:
 
 
 def _send_job(control: socket.socket, job: dict[str, Any], handed: tuple[FileIO, ...]) -> None:
-    """Send the job, ``handed`` with its first bytes, and let go of our copies of them."""
+    """Send the job with the descriptors ``handed`` over, and let go of our copies of them."""
     try:
-        frame = memoryview(wire.encode(job))
-        sent = socket.send_fds(control, [frame], [each.fileno() for each in handed])
+        wire.send(control, job, [each.fileno() for each in handed])
     finally:
         for each in handed:
             each.close()
-    control.sendall(frame[sent:])
 
 
 def _receive_ready(control: socket.socket, messages: wire.Reader, diagnostics: int) -> tuple[dict[str, Any], int, int]:
     """Wait for the guest to stand at its gate; give what init says, and the pidfds of the guest and of init."""
-    descriptors: list[int] = []
     try:
-        while True:
-            data, received, _, _ = socket.recv_fds(control, 1 << 16, _PIDFDS, socket.MSG_CMSG_CLOEXEC)
-            descriptors += received
-            if not data:
-                raise SetupError("bwrap or init ended early", 0, _complaint(diagnostics))
-            for message in messages.feed(data):
-                if "failed" in message:
-                    raise SetupError.told(message["failed"])
-                if "ready" in message and len(descriptors) == _PIDFDS:
-                    guest, init = descriptors
-                    descriptors.clear()
-                    return message["ready"], guest, init
-                raise SetupError("init", 0, "spoke out of turn")
+        message, descriptors = wire.receive(control, messages)
     except wire.WireError as error:
         raise SetupError("init", 0, str(error)) from error
-    finally:
-        for descriptor in descriptors:
-            os.close(descriptor)
+    if message is not None and "ready" in message and len(descriptors) == _PIDFDS:
+        guest, init = descriptors
+        return message["ready"], guest, init
+    for descriptor in descriptors:
+        os.close(descriptor)
+    if message is None:
+        raise SetupError("bwrap or init ended early", 0, _complaint(diagnostics))
+    if "failed" in message:
+        raise SetupError.told(message["failed"])
+    raise SetupError("init", 0, "spoke out of turn")
 
 
 def _readable(descriptor: int, seconds: float) -> bool:
@@ -350,11 +343,19 @@ def _end_namespace(init: int) -> None:
         os.close(init)
 
 
-def _reap(process: subprocess.Popen[bytes]) -> None:
-    """Kill bwrap, and by that init if it lives, and wait for it."""
-    with contextlib.suppress(ProcessLookupError):
-        process.send_signal(signal.SIGKILL)
+def _reap(process: subprocess.Popen[bytes], control: socket.socket) -> None:
+    """Wait for bwrap, who reaps init and then ends; where it does not, kill it, and by that init.
+
+    Its own end is waited for so that init is not handed to whoever is pid 1 here, who may not reap it.
+    """
+    with contextlib.suppress(OSError):
+        control.shutdown(socket.SHUT_RDWR)  # an init that still waits for its job ends
+    pidfd = os.pidfd_open(process.pid)
     try:
-        process.wait(_REAP_SECONDS)
-    except subprocess.TimeoutExpired as error:
-        raise SetupError("reap bwrap", 0, f"it did not end within {_REAP_SECONDS:g} s of SIGKILL") from error
+        if not _readable(pidfd, _FAREWELL_SECONDS):
+            process.kill()
+        if not _readable(pidfd, _REAP_SECONDS):
+            raise SetupError("reap bwrap", 0, f"it did not end within {_REAP_SECONDS:g} s of SIGKILL")
+    finally:
+        os.close(pidfd)
+    process.wait()
