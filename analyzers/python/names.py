@@ -23,7 +23,7 @@ _SCOPED = (*_FUNCTIONS, *_COMPREHENSIONS, ast.ClassDef, ast.NamedExpr)
 _BINDING = (
     ast.Name, ast.Assign, ast.AnnAssign, ast.NamedExpr, ast.Import, ast.ImportFrom, ast.FunctionDef,
     ast.AsyncFunctionDef, ast.ClassDef, ast.Global, ast.Nonlocal, ast.ExceptHandler, ast.MatchAs, ast.MatchStar,
-    ast.MatchMapping,
+    ast.MatchMapping, ast.For, ast.AsyncFor,
 )  # fmt: skip
 _LEAVES = (ast.Constant, ast.expr_context, ast.operator, ast.unaryop, ast.boolop)
 
@@ -35,15 +35,22 @@ class _Scope:
     is_comprehension: bool = False
     bound: dict[str, list[_Binding]] = field(default_factory=dict)
     elsewhere: dict[str, _Scope] = field(default_factory=dict)
+    deleted: set[str] = field(default_factory=set)
 
 
 @dataclass(slots=True)
 class _Binding:
-    """``origin`` for an import, ``value`` for an assignment (read in ``scope``), neither where nobody can know."""
+    """``origin`` for an import, ``value`` for an assignment (read in ``scope``), neither where nobody can know.
+
+    On the lines from ``since`` to ``until`` of its scope the name is certainly bound; None where that hangs on a
+    condition.
+    """
 
     origin: str | None = None
     value: ast.expr | None = None
     scope: _Scope | None = None
+    since: int | None = None
+    until: int | None = None
 
 
 class Names:
@@ -53,6 +60,7 @@ class Names:
         self._module_scope = _Scope(None)
         self._scope_of: dict[ast.AST, _Scope] = {}
         self._steps = 0
+        self._unconditional: set[ast.AST] = set(module.body)
         self._fill(module)
 
     def origins(self, node: ast.expr) -> frozenset[str]:
@@ -68,6 +76,22 @@ class Names:
             owner = _owner(self._scope_of.get(node, self._module_scope), node.id)
             return owner is None or len(owner.bound[node.id]) == 1
         return isinstance(node, (ast.Attribute, ast.Call, ast.Subscript))
+
+    def hides_builtin(self, node: ast.Name) -> bool:
+        """Whether the name is certainly bound where it is read, so that it cannot be the builtin of that name.
+
+        A binding under a condition, further down, or taken back by ``del`` hides nothing for certain.
+        """
+        scope = self._scope_of.get(node, self._module_scope)
+        owner = _owner(scope, node.id)
+        if owner is None or node.id in owner.deleted:
+            return False
+        return any(
+            binding.since is not None
+            and (owner is not scope or binding.since < node.lineno)
+            and (binding.until is None or node.lineno <= binding.until)
+            for binding in owner.bound[node.id]
+        )
 
     # --- filling the scopes ------------------------------------------------------------------------------------------
 
@@ -104,7 +128,7 @@ class Names:
             defaults |= {argument: value for argument, value in keyword_only if value}
             everything = [*positional, *arguments.kwonlyargs, arguments.vararg, arguments.kwarg]
             for argument in filter(None, everything):
-                _add(inner, argument.arg, _Binding(value=defaults.get(argument), scope=scope))
+                _add(inner, argument.arg, _Binding(value=defaults.get(argument), scope=scope, since=0))
                 if argument.annotation:
                     yield argument.annotation, scope
             for default in defaults.values():
@@ -113,10 +137,12 @@ class Names:
                 if outside is not None:
                     yield outside, scope
             body = [node.body] if isinstance(node, ast.Lambda) else node.body
+            self._unconditional.update(body)
             yield from ((part, inner) for part in body)
         elif isinstance(node, ast.ClassDef):
             inner = _Scope(scope, is_class=True)
             yield from ((part, scope) for part in (*node.decorator_list, *node.bases, *node.keywords))
+            self._unconditional.update(node.body)
             yield from ((part, inner) for part in node.body)
         elif isinstance(node, _COMPREHENSIONS):
             inner = _Scope(scope, is_comprehension=True)
@@ -130,24 +156,28 @@ class Names:
             yield node.value, scope  # the target was bound outside the comprehension it may stand in
 
     def _bind(self, node: ast.AST, scope: _Scope) -> None:  # noqa: C901, PLR0912 - one case per way to bind a name
+        since = getattr(node, "lineno", None) if node in self._unconditional else None
         match node:
             case ast.Import():
                 for alias in node.names:
                     name = alias.asname or alias.name.split(".")[0]
-                    _add(scope, name, _Binding(origin=alias.name if alias.asname else name))
+                    _add(scope, name, _Binding(origin=alias.name if alias.asname else name, since=since))
             case ast.ImportFrom():
                 for alias in node.names:
                     origin = f"{'.' * node.level}{node.module or ''}.{alias.name}"
-                    _add(scope, alias.asname or alias.name, _Binding(origin=origin))
+                    _add(scope, alias.asname or alias.name, _Binding(origin=origin, since=since))
             case ast.Assign():
                 for target in node.targets:
-                    _assign(scope, target, node.value)
+                    _assign(scope, target, node.value, since)
             case ast.AnnAssign() if node.value:
-                _assign(scope, node.target, node.value)
+                _assign(scope, node.target, node.value, since)
             case ast.NamedExpr():
                 _assign(_not_comprehension(scope), node.target, node.value)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                _add(scope, node.name, _Binding())
+                _add(scope, node.name, _Binding(since=since))
+            case ast.For(target=ast.Name(id=name)) | ast.AsyncFor(target=ast.Name(id=name)):
+                # Only inside the loop: it may have no turn at all.
+                _add(scope, name, _Binding(since=node.lineno, until=node.body[-1].end_lineno))
             case ast.Global():
                 scope.elsewhere.update(dict.fromkeys(node.names, self._module_scope))
             case ast.Nonlocal():
@@ -166,7 +196,9 @@ class Names:
             case ast.Name(ctx=ast.Store()):
                 # Assignments were bound with their value above; what is left are loops, with, del and unpacking.
                 if node.id not in scope.elsewhere.get(node.id, scope).bound:
-                    _add(scope, node.id, _Binding())
+                    _add(scope, node.id, _Binding(since=0 if scope.is_comprehension else None))
+            case ast.Name(ctx=ast.Del()):
+                scope.elsewhere.get(node.id, scope).deleted.add(node.id)
             case _:
                 pass
 
@@ -274,15 +306,17 @@ def _not_comprehension(scope: _Scope) -> _Scope:
 
 def _add(scope: _Scope, name: str, binding: _Binding) -> None:
     owner = scope.elsewhere.get(name, scope)
+    if owner is not scope:
+        binding.since = None  # whether the function that says ``global`` was ever called is not known
     owner.bound.setdefault(name, []).append(binding)
 
 
-def _assign(scope: _Scope, target: ast.expr, value: ast.expr) -> None:
+def _assign(scope: _Scope, target: ast.expr, value: ast.expr, since: int | None = None) -> None:
     stack = [(target, value)]
     while stack:
         target, value = stack.pop()
         if isinstance(target, ast.Name):
-            _add(scope, target.id, _Binding(value=value, scope=scope))
+            _add(scope, target.id, _Binding(value=value, scope=scope, since=since))
         elif (
             isinstance(target, (ast.Tuple, ast.List))
             and isinstance(value, (ast.Tuple, ast.List))
