@@ -63,7 +63,13 @@ def _limit(memory_bytes: int) -> None:
         (resource.RLIMIT_FSIZE, 0),
         (resource.RLIMIT_NOFILE, 32),
     ):
-        resource.setrlimit(what, (limit, limit))
+        bound = _within(limit, resource.getrlimit(what)[1])
+        resource.setrlimit(what, (bound, bound))
+
+
+def _within(limit: int, hard: int) -> int:
+    """Return the limit, or the host's own where that is lower: a hard limit cannot be raised."""
+    return limit if hard == resource.RLIM_INFINITY else min(limit, hard)
 
 
 def _answer(request: dict[str, Any]) -> tuple[dict[str, Any], bool]:
@@ -94,7 +100,7 @@ def _allow_cpu(seconds: float) -> None:
     used = resource.getrusage(resource.RUSAGE_SELF)
     bound = int(used.ru_utime + used.ru_stime + seconds) + 2
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    resource.setrlimit(resource.RLIMIT_CPU, (bound, hard))
+    resource.setrlimit(resource.RLIMIT_CPU, (_within(bound, hard), hard))
 
 
 if __name__ == "__main__":

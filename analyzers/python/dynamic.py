@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from analyzers.model import Confidence, Severity
+from analyzers.model import Confidence, Severity, Span
 from analyzers.python.tree import Tree
 from analyzers.rule import Hit, Rule
 
@@ -43,6 +43,11 @@ def _uses(tree: Tree, name: str, bandit: tuple[str, ...]) -> Iterator[Hit]:
             direct = isinstance(call.func, ast.Name) and call.func.id == name
             how = "" if direct else " (through another name)"
             confidence = Confidence.HIGH if tree.names.certain(call.func) else Confidence.MEDIUM
+        elif isinstance(call.func, ast.Name) and call.func.id == name and not tree.names.hides_builtin(call.func):
+            how, confidence = " (if no other function of this name was put in its place)", Confidence.MEDIUM
+        else:
+            how, confidence = "", None
+        if confidence is not None:
             yield Hit(
                 span=tree.span(call),
                 message=f"{name} runs the text it is given as code{how}",
@@ -56,6 +61,18 @@ def _uses(tree: Tree, name: str, bandit: tuple[str, ...]) -> Iterator[Hit]:
                     message=f"{name} is handed to another function, which will run text as code",
                     confidence=Confidence.MEDIUM,
                 )
+
+
+def hidden_calls(tree: Tree) -> set[Span]:
+    """Where a function of the source's own is called that merely has the builtin's name; Bandit takes it for that."""
+    return {
+        tree.span(call)
+        for call in (tree.all(ast.Call) if "eval" in tree.source.text or "exec" in tree.source.text else ())
+        if isinstance(call.func, ast.Name)
+        and call.func.id in {"eval", "exec"}
+        and tree.names.hides_builtin(call.func)
+        and f"builtins.{call.func.id}" not in tree.names.origins(call.func)
+    }
 
 
 _MISSES = (
@@ -74,6 +91,11 @@ _MISSES = (
     "from numexpr import evaluate\nevaluate('a')\nexecute('b')\n",
 )
 _HITS = (
+    "if 0:\n    def {0}(x): pass\n{0}(x)\n",
+    "{0}(x)\ndef {0}(x): pass\n",
+    "{0} = print\ndel {0}\n{0}(x)\n",
+    "for {0} in ():\n    pass\n{0}(x)\n",
+    "def f():\n    global {0}\n    {0} = print\n{0}(x)\n",
     "{0}(x)\n",
     "e = {0}\ne(x)\n",
     "from builtins import {0}\n{0}(x)\n",

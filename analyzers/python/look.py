@@ -62,6 +62,7 @@ def _bandit(found: Look, source: Source, tree: Tree | None, deadline: Deadline) 
     except Exception as error:  # noqa: BLE001 - another release of Bandit may break in ways nobody can list
         found.notes.append(crashed("Bandit's plugins", 1, type(error).__name__))
     if tree is not None:
+        _drop_hidden(found, tree)
         _mask_quoted(found, tree)
 
 
@@ -71,6 +72,15 @@ def _take(found: Look, outcome: Seen | bandit_plugins.PluginError, told: set[str
     elif outcome.plugin not in told:
         told.add(outcome.plugin)
         found.notes.append(crashed(outcome.plugin, outcome.line, outcome.reason))
+
+
+def _drop_hidden(found: Look, tree: Tree) -> None:
+    """Bandit goes by the name alone; a function of the source's own that is called ``eval`` is not the builtin."""
+    hidden = dynamic.hidden_calls(tree)
+    if hidden:
+        found.others = [
+            seen for seen in found.others if not (seen.label.name in {"eval", "exec_used"} and seen.hit.span in hidden)
+        ]
 
 
 def _mask_quoted(found: Look, tree: Tree) -> None:

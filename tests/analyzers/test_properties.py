@@ -14,6 +14,8 @@ from analyzers.render import to_dict, to_github, to_text
 from analyzers.sarif import to_sarif
 from analyzers.wire import report_from
 
+# The first example of a process pays for imports.
+UNHURRIED = settings(deadline=None)
 PIECES = st.sampled_from(
     [
         "eval(x)", "exec (x)", "e = eval", "e(x)", "except:", "try:", "    pass",
@@ -60,19 +62,21 @@ def check(report: Report, code: str | bytes) -> None:
     assert json.loads(to_sarif(report).encode())["version"] == "2.1.0"
 
 
-@settings(max_examples=300)
+@UNHURRIED
 @given(TEXTS)
 def test_any_text_gets_a_report(code: str) -> None:
     """No text raises, and what is reported lies inside the text."""
     check(analyze(code), code)
 
 
+@UNHURRIED
 @given(st.one_of(st.binary(max_size=200), TEXTS.map(lambda text: text.encode("utf-8", "replace"))))
 def test_any_bytes_get_a_report(code: bytes) -> None:
     """No bytes raise either, whatever they claim to be."""
     check(analyze(code), code)
 
 
+@UNHURRIED
 @given(TEXTS)
 def test_fixes_keep_a_program_a_program(code: str) -> None:
     """Applying everything that is offered leaves a program that parses, without the findings that were fixed."""
@@ -83,6 +87,7 @@ def test_fixes_keep_a_program_a_program(code: str) -> None:
         assert analyze(after).parse == "full"
 
 
+@UNHURRIED
 @given(TEXTS)
 def test_blanking_moves_nothing(code: str) -> None:
     """Code without its strings and comments has the same length and lines."""
@@ -92,6 +97,7 @@ def test_blanking_moves_nothing(code: str) -> None:
     assert [i for i, c in enumerate(blanked) if c == "\n"] == [i for i, c in enumerate(code) if c == "\n"]
 
 
+@UNHURRIED
 @given(TEXTS)
 def test_a_program_that_python_parses_is_read_in_full(code: str) -> None:
     """Whatever the interpreter's own parser accepts is parsed here too."""

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzers import analyze
@@ -11,6 +11,8 @@ from analyzers.sarif import to_sarif
 from analyzers.secret_rules import RULES
 from analyzers.secrets import Masker, find
 
+# The first example of a process pays for imports.
+UNHURRIED = settings(deadline=None)
 VALUES = st.text(st.sampled_from("abcdefghkmnpqrstuvwzABCDEFGHKMNPQRSTUVWZ23456789"), min_size=10, max_size=24)
 FORMS = (
     'password = "{0}"',
@@ -35,6 +37,7 @@ def renderings(code: str) -> str:
     return "\n".join((to_text(report), to_json(report), to_sarif(report), to_github(report), repr(report)))
 
 
+@UNHURRIED
 @given(VALUES.filter(lambda value: any(c.isdigit() for c in value)), st.sampled_from(FORMS))
 def test_a_secret_is_never_repeated(value: str, form: str) -> None:
     """However a secret is written and whatever else is found beside it, no rendering holds its value."""
@@ -112,6 +115,7 @@ def test_names_that_only_contain_a_telling_word(name: str) -> None:
     assert not holds_secret(name, "a9Zk3Qw7Lm2Xv8Tn4Rb6")
 
 
+@UNHURRIED
 @given(st.text(max_size=400))
 def test_finding_never_raises_and_never_overlaps(text: str) -> None:
     """Any text can be searched; what is found lies inside it, in order, apart."""
