@@ -30,12 +30,15 @@ class Reading:
 
 
 class Meter(Protocol):
-    """Bounds and measures one run. Made before the guest, entered by the guest alone, closed after it."""
+    """Bounds and measures one run. Made before the job is known, entered by the guest alone, closed after it."""
 
     kind: str
     """The layer name it stands for: ``cgroup:v1``, ``cgroup:v2`` or ``watch``."""
     poll_seconds: float | None
     """How often :meth:`read` must be called for the bound to hold; None where the kernel enforces it by itself."""
+
+    def limit(self, limits: MeterLimits) -> None:
+        """Set the bounds, before any guest code runs. Raises SetupError."""
 
     def doors(self) -> tuple[FileIO, ...]:
         """Give open files, the caller's to close: a process that writes ``0`` to each has entered by itself.

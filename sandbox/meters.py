@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sandbox.confine import cgroup, watch
 
 if TYPE_CHECKING:
-    from sandbox.meter import Meter, MeterLimits
+    from sandbox.meter import Meter
 
 
 class Meters:
@@ -24,11 +24,11 @@ class Meters:
         if self._hierarchy:
             self._hierarchy.sweep(cgroup.instance_alive)  # what services that were killed left
 
-    def new(self, limits: MeterLimits) -> Meter:
-        """Give a meter that nothing has entered. Raises SetupError."""
+    def new(self) -> Meter:
+        """Give a meter that nothing has entered and that bounds nothing yet. Raises SetupError."""
         if self._hierarchy is None:
-            return watch.Watch(limits)
-        return self._hierarchy.create(f"{self._instance}.{next(self._serials)}", limits)
+            return watch.Watch()
+        return self._hierarchy.create(f"{self._instance}.{next(self._serials)}")
 
     def close(self) -> None:
         """Let go of the hierarchy."""

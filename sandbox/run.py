@@ -25,17 +25,20 @@ import itertools
 from typing import TYPE_CHECKING, Self
 
 from sandbox import collect, host, policy, stage
-from sandbox.confine import cgroup, seccomp
+from sandbox.cold import Cold
+from sandbox.confine import bwrap, cgroup, seccomp
 from sandbox.meters import Meters
 from sandbox.model import Config
 from sandbox.slots import Slots
-from sandbox.spawn import Cold, SpawnThread
+from sandbox.spawn import spawn
+from sandbox.starter import Starter
 from sandbox.supervise import supervise
+from sandbox.waiting import NEW_ROOT, Staging, Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sandbox.model import Host, Job, Limits, Result, Runtime
+    from sandbox.model import Host, Job, Limits, Plan, Result, Runtime
     from sandbox.supervise import Cancel
 
 
@@ -62,12 +65,14 @@ class Sandbox:
             if self.host.as_root:
                 slots = Slots(state / "slots", self.config.uid_base, self.config.slots)
                 scope.callback(slots.close)
-            thread = SpawnThread()
-            scope.callback(thread.close)
+            starter = Starter(self.host.machine)
+            scope.callback(starter.close)
             filters = seccomp.compile_filters(*seccomp.shipped_profiles(), self.host.machine)
             # The allow-list last: it refuses the loading of further filters, to us as to the guest.
-            self._launcher = Cold(self.host, (filters.deny, filters.allow), thread, slots, meters.new)
-            self._launcher.prove()
+            staging = Staging(self.host, (filters.deny, filters.allow), meters.new, self.config.files_out_bytes)
+            argv = bwrap.argv(self.host.bwrap, self.host.binds, self.host.links, NEW_ROOT, self.host.init)
+            self._cold = Cold(argv, starter, slots, staging)
+            self._cold.prove()
             self._scope = scope.pop_all()
 
     def run(self, job: Job, *, cancel: Cancel | None = None) -> Result:
@@ -79,9 +84,13 @@ class Sandbox:
             SetupError: a step of ours failed; nothing is known of the guest.
         """
         plan = policy.plan(job, self.host, self.config)
-        with self._launcher.spawn(plan) as child:
+        with spawn(plan, self._lend, contextlib.ExitStack.close) as child:
             end = supervise(child, plan, cancel)
         return collect.judge(end, plan)
+
+    def _lend(self, plan: Plan) -> Waiting:
+        del plan
+        return self._cold.make()
 
     def vet(self, job: Job) -> None:
         """Raise what :meth:`run` would raise before it starts anything."""

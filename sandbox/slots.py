@@ -6,6 +6,7 @@ not signal one another even if they met. A slot is a lock file, so that services
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import threading
@@ -46,6 +47,12 @@ class Slots:
                 self._held[uid] = descriptor
                 return uid
         raise SetupError("slot", 0, f"all {self._count} guest uids are in use")
+
+    def lend(self, scope: contextlib.ExitStack) -> int:
+        """Give a uid until the scope ends. Raises SetupError when every slot is in use."""
+        uid = self.take()
+        scope.callback(self.give, uid)
+        return uid
 
     def give(self, uid: int) -> None:
         """Take a uid back for the next run."""

@@ -57,8 +57,8 @@ class Watch:
     kind: str = "watch"
     poll_seconds: float | None = 0.05
 
-    def __init__(self, limits: MeterLimits, *, root_pid: int | None = None) -> None:
-        self._memory_bytes = limits.memory_bytes
+    def __init__(self, limits: MeterLimits | None = None, *, root_pid: int | None = None) -> None:
+        self._memory_bytes = limits.memory_bytes if limits else 0
         self._root_pid = root_pid
         self._lock = threading.Lock()
         self._roots: list[psutil.Process] = []
@@ -75,6 +75,10 @@ class Watch:
             oom_kills=0,
             forks_refused=0,
         )
+
+    def limit(self, limits: MeterLimits) -> None:
+        """Know the bound on memory, near which it looks closer; the bounds are the supervisor's to enforce."""
+        self._memory_bytes = limits.memory_bytes
 
     def doors(self) -> tuple[FileIO, ...]:
         """Give nothing: there is nowhere to enter, a process can only be watched from outside."""

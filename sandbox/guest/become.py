@@ -14,7 +14,7 @@ import os
 import resource
 import sys
 
-from . import program, root, wire
+from . import libc, program, root, wire
 from .steps import Step, StepError, lock_down
 
 TYPE_CHECKING = False
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 _MOST_ORDER_BYTES = 16 << 20
-_STANDARD = 4  # descriptors that always come: stdin, stdout, stderr, gate; doors follow
+_DESCRIPTORS = 4  # stdin, stdout, stderr, gate
 _HIGHEST_OF_OURS = 64  # no descriptor of ours has a higher number
 _REHEARSAL = """
 import sys
@@ -38,18 +38,13 @@ except KeyError:
 
 
 def main(link: _socket.socket) -> NoReturn:
-    """Rehearse, take orders, be confined, wait at the gate, become the program."""
+    """Rehearse, be confined, take orders, wait at the gate, become the program."""
+    inbox = wire.Reader(_MOST_ORDER_BYTES)
     try:
         with Step("guest: rehearse"):
             exec(compile(_REHEARSAL, "rehearsal", "exec"), {"__name__": "rehearsal"})  # noqa: S102 - our own text
-        with Step("guest: orders"):
-            orders, descriptors = wire.receive(link, wire.Reader(_MOST_ORDER_BYTES))
-            if orders is None:  # init went away
-                os._exit(1)
-            if orders.keys() != wire.ORDER_KEYS or len(descriptors) != _STANDARD + orders["doors"]:
-                raise wire.WireError("these are no orders")
-        gate = _confine(orders, descriptors, link)
-        wire.send(link, {"set": None})
+        _be_confined(link, inbox)
+        orders, gate = _take_orders(link, inbox)
         if not os.read(gate, 1):  # the host went away
             os._exit(1)
         os.close(gate)
@@ -67,33 +62,47 @@ def main(link: _socket.socket) -> NoReturn:
     program.run_python(path, orders["args"], orders["env"], hidden)
 
 
-def _confine(orders: dict[str, Any], descriptors: list[int], link: _socket.socket) -> int:
-    """Do what takes power first, then give it up. Leaves 0, 1, 2, the link and the gate, whose number it gives."""
-    with Step("guest: enter the meter"):
-        for door in descriptors[_STANDARD:]:
+def _be_confined(link: _socket.socket, inbox: wire.Reader) -> None:
+    """Enter the meter and give up all power. Nothing that comes later needs any."""
+    with Step("guest: confine"):
+        message, doors = wire.receive(link, inbox)
+        if message is None:  # init went away
+            os._exit(1)
+        for door in doors:
             os.write(door, b"0")
             os.close(door)
+        filters = message["confine"]
+        libc.drop_bounding_set()
+    lock_down("guest", filters)
+    wire.send(link, {"set": None})
+
+
+def _take_orders(link: _socket.socket, inbox: wire.Reader) -> tuple[dict[str, Any], int]:
+    """Make this an ordinary process with the job's descriptors and limits; give the orders and the gate."""
+    with Step("guest: orders"):
+        orders, descriptors = wire.receive(link, inbox)
+        if orders is None:  # init went away
+            os._exit(1)
+        if orders.keys() != wire.ORDER_KEYS or len(descriptors) != _DESCRIPTORS:
+            raise wire.WireError("these are no orders")
     with Step("guest: session"):
         os.setsid()
         os.umask(0o022)
         os.chdir(root.WORKSPACE)
     with Step("guest: descriptors"):
         # By way of high numbers: one that was received may itself be 0, 1 or 2.
-        stdin, stdout, stderr, gate = (_above_ours(each) for each in descriptors[:_STANDARD])
+        stdin, stdout, stderr, gate = (_above_ours(each) for each in descriptors)
         for number, descriptor in enumerate((stdin, stdout, stderr)):
             os.dup2(descriptor, number, inheritable=True)
             os.close(descriptor)
         kept = link.fileno()
         os.closerange(3, kept)
         os.closerange(kept + 1, _HIGHEST_OF_OURS)
-    with Step("guest: affinity"):
-        if orders["affinity"] is not None:
-            os.sched_setaffinity(0, orders["affinity"])
     with Step("guest: limits"):
         for number, value in orders["rlimits"]:
             resource.setrlimit(number, (value, value))
-    lock_down("guest", orders["filters"])
-    return gate
+    wire.send(link, {"set": None})
+    return orders, gate
 
 
 def _above_ours(descriptor: int) -> int:

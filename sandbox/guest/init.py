@@ -1,13 +1,13 @@
-"""The first process inside, pid 1 of the run: build the root, lock down, report how the guest ended.
+"""The first process of a run, its pid 1: build the root, lock down, report how the guest ended.
 
-Theory of operation. bwrap has already given this process its own user, pid, mount, net, ipc, uts and cgroup
-namespaces, an almost empty root, and all capabilities over those namespaces (none over the machine). ``main`` first
-forks the process that will become the guest (:mod:`.become`), which rehearses meanwhile. Then it reads the job, builds
-the guest's root, and gives every privilege up: capabilities, new privileges, being dumpable, and by two seccomp filters
-most of the kernel. Only then it sends the other its orders, who gives up the same, is checked from here by the kernel's
-word, and waits at the gate until the host opens it: no line of the guest's runs before. Init itself never runs one. It
-reaps whatever the guest leaves, reports the raw wait status of its main process, kills the rest (the pid namespace is
-all there is), walks the workspace, and ends; its end takes the namespaces with it.
+Theory of operation. This process has its own user, pid, mount, net, ipc, uts and cgroup namespaces, from bwrap for a
+cold run or from the clone of a fork server for a warm one, and all capabilities over them (none over the machine).
+``serve`` first forks the process that will become the guest (:mod:`.become`), which rehearses and is confined while
+init makes the fixed part of the guest's root and enters it. Then both wait for a job, a warm one perhaps for long. With
+the job init finishes the root, hands on the orders, and gives up its own power: capabilities, new privileges, being
+dumpable, and by two seccomp filters most of the kernel. No line of the guest's runs before the host opens the gate, and
+init itself never runs one. It reaps whatever the guest leaves, reports the raw wait status of its main process, kills
+the rest (the pid namespace is all there is), walks the workspace, and ends; its end takes the namespaces with it.
 
 Against the guest: init is not dumpable before the guest exists, so ``/proc/1/{mem,environ,fd,…}`` refuse it; all its
 signals are at their default, which for pid 1 means that nothing inside can deliver one; seccomp lets nobody ``prlimit``
@@ -35,8 +35,12 @@ _NAMESPACES = ("user", "pid", "mnt", "net", "ipc", "uts", "cgroup")
 
 
 def main() -> NoReturn:
+    """Be the init of the one run that bwrap was started for."""
+    serve(_socket.socket(fileno=wire.CONTROL_FD))
+
+
+def serve(host: _socket.socket) -> NoReturn:
     """Serve one job."""
-    host = _socket.socket(fileno=wire.CONTROL_FD)
     try:
         try:
             _serve(host)
@@ -54,34 +58,34 @@ def _serve(host: _socket.socket) -> None:
         libc.die_with_parent(_signal.SIGKILL)
     with Step("init: fork"):
         pid, link = _fork(host)
+    answers = wire.Reader(_MOST_ANSWER_BYTES)
+    inbox = wire.Reader(_MOST_JOB_BYTES)
+    stage = _prepare(host, inbox, link, answers, pid)
+    if stage is None:
+        return
     with Step("init: receive job"):
-        job, descriptors = wire.receive(host, wire.Reader(_MOST_JOB_BYTES))
-        if job is None:  # the host went away before it gave a job: nothing to do, nobody to tell
+        job, descriptors = wire.receive(host, inbox)
+        if job is None:  # a warm child that was not needed
             return
         if job.keys() != wire.JOB_KEYS:
             raise wire.WireError("this is no job")
-    with Step("init: build root"):
-        root.build(job["root"], (job["source_name"], job["code"]), job["files"])
+    with Step("init: finish root"):
+        root.finish(job)
+    with Step("init: affinity"):
+        if job["affinity"] is not None:  # from here, as the filters let nobody change it
+            os.sched_setaffinity(pid, job["affinity"])
+    with Step("init: give orders"):
+        _tell(link, {key: job[key] for key in wire.ORDER_KEYS}, descriptors)
     with Step("init: limits of its own"):
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # one a level when walking the workspace
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with Step("init: not dumpable"):
         libc.set_dumpable(0)
-    with Step("init: namespaces"):
-        namespaces = {name: os.readlink(f"/proc/self/ns/{name}") for name in _NAMESPACES}
-    lock_down("init", job["filters"])
-    answers = wire.Reader(_MOST_ANSWER_BYTES)
-    with Step("init: give orders"):
-        answer = _order(link, answers, {key: job[key] for key in wire.ORDER_KEYS}, descriptors)
-    if "failed" in answer:
-        wire.send(host, answer)
-        return
-    with Step("init: hand over"):
-        pidfds = (os.pidfd_open(pid), os.pidfd_open(os.getpid()))
-        wire.send(host, {"ready": {"namespaces": namespaces, **_confinement(pid)}}, pidfds)
-        for pidfd in pidfds:
-            os.close(pidfd)
+    lock_down("init", stage["filters"])
+    with Step("init: orders taken"):
+        _hear(link, answers)
+    wire.send(host, {"ready": None})
     _watch(host, job, pid, link, answers)
 
 
@@ -95,7 +99,8 @@ def _fork(host: _socket.socket) -> tuple[int, _socket.socket]:
     if pid == 0:
         link.close()
         os.close(score)
-        os.dup2(1, host.detach())  # the host is init's to talk to; 1 is /dev/null so far
+        host.close()
+        os.dup2(1, wire.CONTROL_FD)  # /dev/null, so far
         become.main(far)
     far.close()
     os.write(score, own_score)
@@ -103,20 +108,50 @@ def _fork(host: _socket.socket) -> tuple[int, _socket.socket]:
     return pid, link
 
 
-def _order(
-    link: _socket.socket, answers: wire.Reader, orders: dict[str, Any], descriptors: list[int]
-) -> dict[str, Any]:
-    """Give the orders and hand the descriptors over; give the answer."""
+def _prepare(
+    host: _socket.socket, inbox: wire.Reader, link: _socket.socket, answers: wire.Reader, pid: int
+) -> dict[str, Any] | None:
+    """Do all that needs no job; give the stage, or None when the host went away."""
+    with Step("init: receive stage"):
+        stage: dict[str, Any] | None
+        stage, doors = wire.receive(host, inbox)
+        if stage is None:
+            return None
+        if stage.keys() != wire.STAGE_KEYS:
+            raise wire.WireError("this is no stage")
+        _tell(link, {"confine": stage["filters"]}, doors)
+    with Step("init: namespaces"):
+        namespaces = {name: os.readlink(f"/proc/self/ns/{name}") for name in _NAMESPACES}
+    with Step("init: prepare root"):
+        root.prepare(stage["binds"], stage["links"])
+    with Step("init: bounding set"):
+        libc.drop_bounding_set()
+    with Step("init: the guest is set"):
+        _hear(link, answers)
+        pidfds = (os.pidfd_open(pid), os.pidfd_open(os.getpid()))
+        wire.send(host, {"waiting": {"namespaces": namespaces, **_confinement(pid)}}, pidfds)
+        for pidfd in pidfds:
+            os.close(pidfd)
+    return stage
+
+
+def _tell(link: _socket.socket, message: dict[str, Any], descriptors: list[int]) -> None:
+    """Speak to the process that becomes the guest, and let go of what is handed over."""
     try:
-        wire.send(link, orders, descriptors)
+        wire.send(link, message, descriptors)
     except BrokenPipeError:  # it failed already, and has said how
         pass
     for descriptor in descriptors:
         os.close(descriptor)
+
+
+def _hear(link: _socket.socket, answers: wire.Reader) -> None:
+    """Wait until it has done what it was told. Raises StepError with its own words where it failed."""
     answer, _ = wire.receive(link, answers)
     if answer is None:
         raise wire.WireError("the process that should become the guest is gone")
-    return answer  # type: ignore[no-any-return]
+    if "failed" in answer:
+        raise StepError(**answer["failed"])
 
 
 def _confinement(pid: int) -> dict[str, Any]:

@@ -94,9 +94,8 @@ def set_dumpable(value: int) -> None:
     _prctl("PR_SET_DUMPABLE", _PR_SET_DUMPABLE, value)
 
 
-def drop_capabilities() -> None:
-    """Empty the ambient, bounding, inheritable, permitted and effective sets; none can come back (capabilities(7))."""
-    _prctl("PR_CAP_AMBIENT_CLEAR_ALL", _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
+def drop_bounding_set() -> None:
+    """Let no later exec give any capability. What this process holds it keeps (capabilities(7))."""
     capability = 0
     while True:
         try:
@@ -106,6 +105,11 @@ def drop_capabilities() -> None:
                 break
             raise
         capability += 1
+
+
+def drop_capabilities() -> None:
+    """Empty the ambient, inheritable, permitted and effective sets; with the bounding set none can come back."""
+    _prctl("PR_CAP_AMBIENT_CLEAR_ALL", _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL)
     header = _CAPABILITY_VERSION_3.to_bytes(4, sys.byteorder) + bytes(4)  # of this process
     _check(_capset(header, bytes(24)), "capset")
 

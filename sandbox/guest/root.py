@@ -30,29 +30,29 @@ _MASKED = ("kallsyms", "kcore", "keys", "key-users", "kmsg", "sched_debug", "tim
 _SCRATCH = "/run/scratch"
 
 
-def build(plan: dict[str, Any], source: tuple[str, bytes], files: list[tuple[str, bytes]]) -> None:
-    """Make the root that ``plan`` describes, lay ``source`` and ``files`` into it, and enter it.
+def prepare(binds: list[list[str]], links: list[list[str]]) -> None:
+    """Make the part that is the same for every run, and enter it.
 
-    ``plan``: ``binds`` [[source in the current root, target]], ``links`` [[text, path]] of the root itself,
-    ``writable`` [[mode, [absolute paths of one folder]]], ``disk_bytes`` and ``inodes`` of the one tmpfs behind all of
-    them, ``laid_links`` [[path, text]] in them. Raises OSError.
+    ``binds`` [[source in the current root, target]], ``links`` [[text, path]]. Raises OSError.
     """
-    name, code = source
-    spare = 1 << 20
-    libc.mount("tmpfs", NEW_ROOT, "tmpfs", libc.MS_NOSUID | libc.MS_NODEV, f"mode=755,size={len(code) + spare}")
-    for origin, target in plan["binds"]:
+    libc.mount("tmpfs", NEW_ROOT, "tmpfs", libc.MS_NOSUID | libc.MS_NODEV, "mode=755")
+    for origin, target in binds:
         os.makedirs(NEW_ROOT + target, exist_ok=True)
         libc.mount(origin, NEW_ROOT + target, None, libc.MS_BIND | libc.MS_REC)
-    for text, path in plan["links"]:
+    for text, path in links:
         os.symlink(text, NEW_ROOT + path)
     _devices()
     _proc()
-    _writable_places(plan)
-    _write(NEW_ROOT + JOB_DIRECTORY, name, code, 0o444)
-    for path, content in files:
-        folder, _, leaf = path.rpartition("/")
-        _write(f"{NEW_ROOT}{WORKSPACE}/{folder}", leaf, content, 0o644)
     libc.enter_root(NEW_ROOT)
+
+
+def finish(job: dict[str, Any]) -> None:
+    """Add what the job decides (:data:`.wire.JOB_KEYS`), and end all writing but in its places. Raises OSError."""
+    _writable_places(job)
+    _write(JOB_DIRECTORY, job["source_name"], job["code"], 0o444)
+    for path, content in job["files"]:
+        folder, _, leaf = path.rpartition("/")
+        _write(f"{WORKSPACE}/{folder}", leaf, content, 0o644)
     libc.mount(None, "/", None, libc.MS_REMOUNT | libc.MS_BIND | libc.MS_RDONLY | libc.MS_NOSUID | libc.MS_NODEV)
 
 
@@ -75,28 +75,26 @@ def _proc() -> None:
             libc.mount("/dev/null", f"{folder}/{name}", None, libc.MS_BIND)
 
 
-def _writable_places(plan: dict[str, Any]) -> None:
+def _writable_places(job: dict[str, Any]) -> None:
     """One tmpfs, so that one quota holds over all of it; each place is a directory of it."""
-    scratch = NEW_ROOT + _SCRATCH
-    os.makedirs(scratch)
-    places = plan["writable"]
-    # The tmpfs's own root and our directories are not the guest's to pay for.
-    inodes = plan["inodes"] + len(places) + 1 + 2 * len(plan["laid_links"])
-    options = f"mode=755,size={plan['disk_bytes']},nr_inodes={inodes}"
-    libc.mount("tmpfs", scratch, "tmpfs", libc.MS_NOSUID | libc.MS_NODEV, options)
+    os.makedirs(_SCRATCH)
+    places = job["writable"]
+    # The tmpfs's own root, our directories and our links are not the guest's to pay for.
+    inodes = job["inodes"] + 1 + len(places) + 2 * len(job["laid_links"])
+    options = f"mode=755,size={job['disk_bytes']},nr_inodes={inodes}"
+    libc.mount("tmpfs", _SCRATCH, "tmpfs", libc.MS_NOSUID | libc.MS_NODEV, options)
     for number, (mode, targets) in enumerate(places):
-        folder = f"{scratch}/{number}"
+        folder = f"{_SCRATCH}/{number}"
         os.mkdir(folder)
         os.chmod(folder, mode)
         for target in targets:
-            os.makedirs(NEW_ROOT + target, exist_ok=True)
-            libc.mount(folder, NEW_ROOT + target, None, libc.MS_BIND)
-    libc.unmount(scratch, libc.MNT_DETACH)
-    os.rmdir(scratch)
-    for path, text in plan["laid_links"]:
-        folder = NEW_ROOT + path.rpartition("/")[0]
-        os.makedirs(folder, exist_ok=True)
-        os.symlink(text, NEW_ROOT + path)
+            os.makedirs(target, exist_ok=True)
+            libc.mount(folder, target, None, libc.MS_BIND)
+    libc.unmount(_SCRATCH, libc.MNT_DETACH)
+    os.rmdir(_SCRATCH)
+    for path, text in job["laid_links"]:
+        os.makedirs(path.rpartition("/")[0], exist_ok=True)
+        os.symlink(text, path)
 
 
 def _touch(path: str) -> None:

@@ -34,7 +34,10 @@ class Step:
 
 
 def lock_down(who: str, filters: list[bytes]) -> None:
-    """Give up, for good and for all descendants, capabilities, new privileges and most of the kernel's calls."""
+    """Give up, for good and for all descendants, capabilities, new privileges and most of the kernel's calls.
+
+    The bounding set must have been dropped before; capabilities are needed for that.
+    """
     with Step(f"{who}: drop capabilities"):
         libc.drop_capabilities()
     with Step(f"{who}: no_new_privs"):

@@ -1,15 +1,22 @@
-"""The conversation between the host and the two processes of ours inside: the only file both sides of the wall import.
+"""The conversation between the host and what of ours runs inside: the only file both sides of the wall import.
 
-The host talks to init, pid 1, over one stream socket, init's descriptor :data:`CONTROL_FD`. Init has forked the process
-that will become the guest before any job is known, and talks to it over a socket pair. Every message is a frame: a
-four-byte little-endian length, then one value in the encoding below. In order::
+The host talks to each run's init over one stream socket of its own. Init has forked the process that will become the
+guest before any job is known, and talks to it over a socket pair. Every message is a frame: a four-byte little-endian
+length, then one value in the encoding below. In order::
 
-    host -> init    job      descriptors with it: stdin, stdout, stderr, gate (the guest's ends), and the doors of the
-                             meter, if it has any: a process enters by writing to them
-    init -> become  orders   once the root is built: the part of the job that is the guest's, and all the descriptors
-    become -> init  set      it is confined, metered where there are doors, and waits at the gate
-    init -> host    ready    descriptors with it: a pidfd of that process, and one of init
-    host            puts the process under a meter without doors, then writes one byte to the gate: the guest runs
+    host -> init    stage    descriptors with it: the doors of the meter, if it has any: a process enters by writing
+                             to them. What holds for every run: the root's fixed part, the filters
+    init -> become  confine  filters and doors; init meanwhile makes the fixed part of the root and enters it
+    become -> init  set      it is confined, and metered where there are doors
+    init -> host    waiting  descriptors with it: a pidfd of that process, and one of init
+    host                     puts that process under a meter without doors
+                             -- a warm child waits here --
+    host -> init    job      descriptors with it: stdin, stdout, stderr, gate (the guest's ends)
+    init -> become  orders   once the root is whole and read-only: the guest's part of the job, and the descriptors;
+                             init meanwhile gives up its own power
+    become -> init  set      it waits at the gate
+    init -> host    ready
+    host                     writes one byte to the gate: the guest runs
     init -> host    over     the guest's main process has ended: its raw wait status and resource usage
                              (init now kills and reaps every other process, then walks the workspace)
     init -> host    file     one per collected file
@@ -19,10 +26,17 @@ or, at any point before ``over``, of either process::
 
     -> host         failed   the step that failed and its errno; init ends
 
-Job and orders are dicts of what the plan decided (:data:`JOB_KEYS`, :data:`ORDER_KEYS`). The keys of each answer:
+A cold run's init is started for it by bwrap. A warm one is made by a fork server, to which the host speaks over a
+socket of its own::
+
+    host -> server  serve    what to import, and links to lay before that
+    server -> host  serving  what could be imported
+    host -> server  child    descriptor with it: the child's end of a new init's socket; repeated, never answered
+
+The keys of each message are in :data:`STAGE_KEYS`, :data:`JOB_KEYS`, :data:`ORDER_KEYS`, and of each answer:
 
 ========  ==========================================================================================
-ready     ``namespaces`` {name: inode text}, ``seccomp`` filter mode, ``no_new_privs``, ``capabilities``
+waiting   ``namespaces`` {name: inode text}, ``seccomp`` filter mode, ``no_new_privs``, ``capabilities``
           (all sets or-ed), as the kernel tells them of the process that becomes the guest
 over      ``status`` raw wait status, ``cpu_seconds`` and ``max_rss_bytes`` of the guest's main process
 file      ``path``, ``content``
@@ -46,13 +60,20 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-CONTROL_FD = 0  # standard input: the one place that needs no agreement on a number
+CONTROL_FD = 0  # of whom bwrap started: standard input needs no agreement on a number
 MAX_DEPTH = 8
 _HEADER_BYTES = 4
 _CHUNK_BYTES = 1 << 18
 _MOST_DESCRIPTORS = 16
 _LONGEST_NUMBER = 64  # digits; bounds the work of int()
 
+STAGE_KEYS = frozenset(
+    {
+        "binds",  # [[source in the current root, target]]
+        "links",  # [[text, path]]
+        "filters",  # [BPF bytes], loaded in this order
+    }
+)
 ORDER_KEYS = frozenset(
     {
         "source_name",  # file name under /run/job
@@ -60,13 +81,14 @@ ORDER_KEYS = frozenset(
         "args",
         "env",
         "rlimits",  # [[resource, value]], soft and hard alike
-        "affinity",  # [cpu numbers], or None where a cgroup throttles
-        "filters",  # [BPF bytes], loaded in this order
-        "doors",  # how many of the descriptors are doors
     }
 )
 JOB_KEYS = ORDER_KEYS | {
-    "root",  # how to build the guest's root: see root.build
+    "affinity",  # [cpu numbers], or None where a cgroup throttles
+    "writable",  # [[mode, [absolute paths of one folder]]]
+    "disk_bytes",
+    "inodes",
+    "laid_links",  # [[path, text]] in the writable places
     "files",  # [[path, bytes]] laid into the workspace
     "code",  # bytes of the source
     "collect",  # globs relative to the workspace

@@ -62,7 +62,7 @@ class Group(ABC):
         )
 
     @abstractmethod
-    def limit(self, limits: MeterLimits, host_cpus: int) -> None:
+    def limit(self, limits: MeterLimits) -> None:
         """Write the limits. Raises SetupError with the file's name as its step."""
 
     @abstractmethod
@@ -132,7 +132,6 @@ class Hierarchy(ABC):
 
     def __init__(self, parents: tuple[str, ...]) -> None:
         self.parents = parents
-        self._host_cpus = os.cpu_count() or 1
 
     @abstractmethod
     def ensure(self) -> None:
@@ -142,8 +141,8 @@ class Hierarchy(ABC):
     def group(self, name: str) -> Group:
         """Return the group of that name; nothing is made yet."""
 
-    def create(self, name: str, limits: MeterLimits) -> Meter:
-        """Make a group with its limits set; name it ``<instance>.<serial>`` if :meth:`sweep` is to know it.
+    def create(self, name: str, limits: MeterLimits | None = None) -> Meter:
+        """Make a group, with limits if they are known; name it ``<instance>.<serial>`` if :meth:`sweep` is to know it.
 
         Raises SetupError (step ``cgroup mkdir`` or the name of the file refused); then nothing is left behind.
         """
@@ -152,7 +151,8 @@ class Hierarchy(ABC):
         group = self.group(name)
         try:
             self._make(group)
-            group.limit(limits, self._host_cpus)
+            if limits is not None:
+                group.limit(limits)
         except BaseException:
             with contextlib.suppress(SetupError):
                 group.close()

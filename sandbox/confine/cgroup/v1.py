@@ -44,7 +44,7 @@ class V1Group(Group):
         self._memory, self._pids, self._cpu, self._cpuacct = (f"{parents[word]}/{name}" for word in CONTROLLERS)
         super().__init__(tuple(dict.fromkeys((self._memory, self._pids, self._cpu, self._cpuacct))))
 
-    def limit(self, limits: MeterLimits, host_cpus: int) -> None:
+    def limit(self, limits: MeterLimits) -> None:
         """Set memory, swap, pids and cpu limits. Raises SetupError."""
         put(self._memory, "memory.limit_in_bytes", str(limits.memory_bytes))
         # Memory and swap together may not exceed memory alone, so nothing may be swapped. A kernel booted with
@@ -52,7 +52,7 @@ class V1Group(Group):
         if not put_if_present(self._memory, "memory.memsw.limit_in_bytes", str(limits.memory_bytes)):
             put_if_present(self._memory, "memory.swappiness", "0")
         put(self._pids, "pids.max", str(limits.processes))
-        if limits.cpus < host_cpus:
+        if limits.cpus < (os.cpu_count() or 1):
             self._throttle(limits.cpus)
 
     def _throttle(self, cpus: float) -> None:

@@ -46,12 +46,12 @@ class V2Group(Group):
         super().__init__((directory,))
         self._directory = directory
 
-    def limit(self, limits: MeterLimits, host_cpus: int) -> None:
+    def limit(self, limits: MeterLimits) -> None:
         """Set memory, swap, pids and cpu limits. Raises SetupError."""
         put(self._directory, "memory.max", str(limits.memory_bytes))
         put_if_present(self._directory, "memory.swap.max", "0")  # absent where the kernel has no swap
         put(self._directory, "pids.max", str(limits.processes))
-        if limits.cpus < host_cpus:
+        if limits.cpus < (os.cpu_count() or 1):
             quota = max(1000, int(limits.cpus * PERIOD_MICROSECONDS))
             put(self._directory, "cpu.max", f"{quota} {PERIOD_MICROSECONDS}")
 

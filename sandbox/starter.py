@@ -1,0 +1,123 @@
+"""Start bwrap, and see it end: the part that a cold run and a fork server have in common.
+
+bwrap and what runs in it die with the service: each asks for SIGKILL at its parent's death. The kernel ties that to the
+*thread* that started it (prctl(2), PR_SET_PDEATHSIG), so all are started from one thread that lives as long as the
+engine.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import os
+import queue
+import select
+import socket
+import subprocess
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox.confine.uid import started_as
+from sandbox.errors import SetupError
+
+_FAREWELL_SECONDS = 1.0
+_REAP_SECONDS = 10.0
+_COMPLAINT_SECONDS = 0.1
+_COMPLAINT_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """A bwrap that runs: our end of the socket that is its standard input, and the pipe where it complains."""
+
+    control: socket.socket
+    diagnostics: int
+
+    def complaint(self) -> str:
+        """Give what bwrap, or a dying interpreter in it, wrote about itself, if anything."""
+        if not readable(self.diagnostics, _COMPLAINT_SECONDS):
+            return ""
+        return os.read(self.diagnostics, _COMPLAINT_BYTES).decode("utf-8", "replace").strip()
+
+
+class Starter:
+    """Starts processes for everyone, from the one thread whose end may be taken for the service's."""
+
+    def __init__(self, machine: str) -> None:
+        self._machine = machine
+        self._orders: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._serve, name="sandbox-spawn", daemon=True)
+        self._thread.start()
+
+    def start(self, scope: contextlib.ExitStack, argv: Sequence[str], uid: int | None) -> Started:
+        """Start bwrap with an empty environment, under ``uid`` if one is given; the scope ends and reaps it.
+
+        Raises SetupError.
+        """
+        control, far = socket.socketpair()
+        scope.callback(control.close)
+        diagnostics, complaint = os.pipe()
+        scope.callback(os.close, diagnostics)
+        user = contextlib.nullcontext if uid is None else functools.partial(started_as, uid, self._machine)
+        try:
+            process = self._order(argv, far.fileno(), complaint, user)
+        except OSError as error:
+            raise SetupError("start bwrap", error.errno or 0, argv[0]) from error
+        finally:
+            far.close()
+            os.close(complaint)
+        scope.callback(_reap, process, control)
+        return Started(control, diagnostics)
+
+    def _order(self, argv: Sequence[str], stdin: int, stderr: int, user: Callable[[], Any]) -> subprocess.Popen[bytes]:
+        future: Future[subprocess.Popen[bytes]] = Future()
+
+        def work() -> subprocess.Popen[bytes]:
+            with user():
+                return subprocess.Popen(
+                    argv, stdin=stdin, stdout=subprocess.DEVNULL, stderr=stderr, env={}, cwd="/", close_fds=True
+                )
+
+        self._orders.put((work, future))
+        return future.result()
+
+    def close(self) -> None:
+        """End the thread, and by that whatever it started and nobody has waited for."""
+        self._orders.put(None)
+        self._thread.join()
+
+    def _serve(self) -> None:
+        while (order := self._orders.get()) is not None:
+            work, future = order
+            try:
+                future.set_result(work())
+            except BaseException as error:  # noqa: BLE001 - it belongs to whoever asked
+                future.set_exception(error)
+
+
+def readable(descriptor: int, seconds: float) -> bool:
+    """Wait until a descriptor has something to say; a pidfd has when its process is over."""
+    waiter = select.poll()  # select(2) takes no descriptor above 1023
+    waiter.register(descriptor, select.POLLIN)
+    return bool(waiter.poll(seconds * 1000))
+
+
+def _reap(process: subprocess.Popen[bytes], control: socket.socket) -> None:
+    """Wait for bwrap, who reaps init and then ends; where it does not, kill it, and by that init.
+
+    Its own end is waited for so that init is not handed to whoever is pid 1 here, who may not reap it.
+    """
+    with contextlib.suppress(OSError):
+        control.shutdown(socket.SHUT_RDWR)  # an init that still waits for its job ends
+    pidfd = os.pidfd_open(process.pid)
+    try:
+        if not readable(pidfd, _FAREWELL_SECONDS):
+            process.kill()
+        if not readable(pidfd, _REAP_SECONDS):
+            raise SetupError("reap bwrap", 0, f"it did not end within {_REAP_SECONDS:g} s of SIGKILL")
+    finally:
+        os.close(pidfd)
+    process.wait()

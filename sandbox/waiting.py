@@ -1,0 +1,164 @@
+"""A child that waits for its job: its namespaces made, its root prepared, confined and metered, by either launcher."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sandbox.errors import LayerMissing, SetupError
+from sandbox.guest import wire
+from sandbox.meter import Meter
+from sandbox.model import Host, Launcher
+from sandbox.starter import readable
+
+NEW_ROOT = "/run/newroot"
+SETUP_SECONDS = 15.0
+_REAP_SECONDS = 10.0
+_PIDFDS = 2
+_MESSAGE_SPARE_BYTES = 1 << 20
+_SECCOMP_MODE_FILTER = 2
+_NAMESPACE_OF_LAYER = {
+    "user": "user",
+    "pid": "pid",
+    "mount": "mnt",
+    "net": "net",
+    "ipc": "ipc",
+    "uts": "uts",
+    "cgroupns": "cgroup",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """A child before its job. Closing ``scope`` kills and reaps it, and gives back all it holds on the host."""
+
+    control: socket.socket
+    messages: wire.Reader
+    guest: int
+    """pidfd of the process that becomes the guest."""
+    meter: Meter
+    uid: int | None
+    launcher: Launcher
+    scope: contextlib.ExitStack
+
+
+class Staging:
+    """Brings a fresh init to the point where it waits, and believes no layer that the kernel does not confirm."""
+
+    def __init__(
+        self, host: Host, filters: Sequence[bytes], new_meter: Callable[[], Meter], files_out_bytes: int
+    ) -> None:
+        self._new_meter = new_meter
+        self._most_bytes = files_out_bytes + _MESSAGE_SPARE_BYTES
+        self._own_namespaces = {name: os.readlink(f"/proc/self/ns/{name}") for name in _NAMESPACE_OF_LAYER.values()}
+        self._stage = {
+            "binds": [[bind.source, bind.target] for bind in host.guest_binds],
+            "links": [list(link) for link in host.guest_links],
+            "filters": list(filters),
+        }
+
+    def bring(
+        self,
+        scope: contextlib.ExitStack,
+        control: socket.socket,
+        complaint: Callable[[], str],
+        uid: int | None,
+        launcher: Launcher,
+    ) -> Waiting:
+        """Give the child whose init is at the other end of ``control``; what ``scope`` does at its end goes with it.
+
+        ``complaint`` tells why there may be nobody. Raises SetupError and LayerMissing.
+        """
+        meter = self._new_meter()
+        doors = meter.doors()
+        scope.callback(meter.close)
+        control.settimeout(SETUP_SECONDS)
+        messages = wire.Reader(self._most_bytes)
+        try:
+            wire.send(control, self._stage, [door.fileno() for door in doors])
+        except OSError as error:
+            raise SetupError("stage", error.errno or 0, complaint()) from error
+        finally:
+            for door in doors:
+                door.close()
+        told, descriptors = answer(control, messages, "waiting", complaint)
+        if len(descriptors) != _PIDFDS:
+            raise SetupError("init", 0, "gave no pidfds")
+        guest, init = descriptors
+        scope.callback(os.close, guest)
+        scope.callback(_end_namespace, init)
+        self._verify(told)
+        if not doors:
+            meter.add(_pid_of(guest))
+        return Waiting(
+            control=control,
+            messages=messages,
+            guest=guest,
+            meter=meter,
+            uid=uid,
+            launcher=launcher,
+            scope=scope.pop_all(),
+        )
+
+    def _verify(self, told: dict[str, Any]) -> None:
+        for layer, name in _NAMESPACE_OF_LAYER.items():
+            if told["namespaces"].get(name) in (None, self._own_namespaces[name]):
+                raise LayerMissing(layer, "the run shares the service's namespace")
+        if told["seccomp"] != _SECCOMP_MODE_FILTER:
+            raise LayerMissing("seccomp", f"mode is {told['seccomp']}")
+        if told["no_new_privs"] != 1:
+            raise LayerMissing("no_new_privs", "is not set")
+        if told["capabilities"] != 0:
+            raise LayerMissing("user", f"capabilities {told['capabilities']:#x} were kept")
+
+
+def answer(
+    control: socket.socket, messages: wire.Reader, word: str, complaint: Callable[[], str]
+) -> tuple[Any, list[int]]:
+    """Wait for init to say ``word``; give what it says with it, and the descriptors that came. Raises SetupError."""
+    try:
+        message, descriptors = wire.receive(control, messages)
+    except TimeoutError as error:
+        raise SetupError("init", 0, f"no answer within {SETUP_SECONDS:g} s") from error
+    except OSError as error:
+        raise SetupError("init", error.errno or 0, complaint()) from error
+    except wire.WireError as error:
+        raise SetupError("init", 0, str(error)) from error
+    if message is not None and word in message:
+        return message[word], descriptors
+    for descriptor in descriptors:
+        os.close(descriptor)
+    if message is None:
+        raise SetupError("init ended early", 0, complaint())
+    if "failed" in message:
+        raise SetupError.told(message["failed"])
+    raise SetupError("init", 0, "spoke out of turn")
+
+
+def _pid_of(pidfd: int) -> int:
+    """The process a pidfd means, in our pid namespace (pidfd_open(2), proc_pid_fdinfo(5))."""
+    with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as file:  # noqa: PTH123 - hot path
+        for line in file:
+            name, _, value = line.partition(":")
+            if name == "Pid" and int(value) > 0:
+                return int(value)
+    raise SetupError("find the guest", 0, "its process is gone")
+
+
+def _end_namespace(init: int) -> None:
+    """Kill init unless it has ended, wait until it has, and with it every process of its pid namespace.
+
+    The kernel lets the init of a pid namespace become a zombie only after all others are gone (pid_namespaces(7)).
+    """
+    try:
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(init, signal.SIGKILL)
+        if not readable(init, _REAP_SECONDS):
+            raise SetupError("end the namespace", 0, f"init did not end within {_REAP_SECONDS:g} s of SIGKILL")
+    finally:
+        os.close(init)
