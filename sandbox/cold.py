@@ -39,8 +39,8 @@ class Cold:
                 raise LayerMissing("user", complaint or "bwrap did not end", host.namespaces_remedy())
 
     def make(self) -> Waiting:
-        """Give a child that waits. Raises SetupError and LayerMissing."""
+        """Give a child that has begun to get ready. Raises SetupError."""
         with contextlib.ExitStack() as scope:
             uid = self._slots.lend(scope) if self._slots else None
             started = self._starter.start(scope, self._argv, uid)
-            return self._staging.bring(scope, started.control, started.complaint, uid, Launcher.COLD)
+            return self._staging.begin(scope, started.control, started.complaint, uid, Launcher.COLD)

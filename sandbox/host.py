@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 from sandbox.confine import find_bwrap
 from sandbox.errors import LayerMissing
 from sandbox.model import Bind, Host, Runtime, RuntimeKind
+from sandbox.stage import GUEST_BUNDLE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from sandbox.model import Config
 
-GUEST_CODE = "/run/fumehood"
+GUEST_CODE = "/run/guest.bin"
 _SHARED_RUNTIMES = Path("/var/lib/fumehood/runtimes")
 _SYSTEM_FOLDERS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _BASH = "/usr/bin/bash"
@@ -27,7 +28,7 @@ _REMEDY = "run `make setup`, which builds it"
 _ANSWER_SECONDS = 10.0
 # The interpreter's switches: isolated, unbuffered (output must survive a kill), no byte code left in the workspace.
 _SWITCHES = ("-I", "-u", "-B", "-c")
-_BOOT = f"import sys; sys.path.insert(0, {GUEST_CODE!r}); from guest import init; init.main()"
+_BOOT = f"import marshal; exec(marshal.load(open({GUEST_CODE!r}, 'rb')))"
 
 
 def runtimes_directories(configured: Path | None) -> tuple[Path, ...]:
@@ -72,7 +73,7 @@ def probe(config: Config, stage: Path, meter_kind: str, meter_reason: str) -> Ho
         init=(interpreter, *_SWITCHES, _BOOT),
         binds=(
             *shown,
-            Bind(source=str(stage / "guest"), target=f"{GUEST_CODE}/guest"),
+            Bind(source=str(stage / GUEST_BUNDLE), target=GUEST_CODE),
             Bind(source=str(stage / "etc"), target="/etc"),
         ),
         links=links,

@@ -34,6 +34,8 @@ class Meter(Protocol):
 
     kind: str
     """The layer name it stands for: ``cgroup:v1``, ``cgroup:v2`` or ``watch``."""
+    has_doors: bool
+    """Whether a process enters by itself, through :meth:`doors`; otherwise :meth:`add` puts it there."""
     poll_seconds: float | None
     """How often :meth:`read` must be called for the bound to hold; None where the kernel enforces it by itself."""
 

@@ -33,12 +33,13 @@ from sandbox.slots import Slots
 from sandbox.spawn import spawn
 from sandbox.starter import Starter
 from sandbox.supervise import supervise
-from sandbox.waiting import NEW_ROOT, Staging, Waiting
+from sandbox.undertaker import Undertaker
+from sandbox.waiting import NEW_ROOT, Staging
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sandbox.model import Host, Job, Limits, Plan, Result, Runtime
+    from sandbox.model import Host, Job, Limits, Result, Runtime
     from sandbox.supervise import Cancel
 
 
@@ -65,14 +66,16 @@ class Sandbox:
             if self.host.as_root:
                 slots = Slots(state / "slots", self.config.uid_base, self.config.slots)
                 scope.callback(slots.close)
+            self._undertaker = Undertaker()
             starter = Starter(self.host.machine)
             scope.callback(starter.close)
             filters = seccomp.compile_filters(*seccomp.shipped_profiles(), self.host.machine)
             # The allow-list last: it refuses the loading of further filters, to us as to the guest.
-            staging = Staging(self.host, (filters.deny, filters.allow), meters.new, self.config.files_out_bytes)
+            self._staging = Staging(self.host, (filters.deny, filters.allow), meters.new, self.config.files_out_bytes)
             argv = bwrap.argv(self.host.bwrap, self.host.binds, self.host.links, NEW_ROOT, self.host.init)
-            self._cold = Cold(argv, starter, slots, staging)
+            self._cold = Cold(argv, starter, slots, self._staging)
             self._cold.prove()
+            scope.callback(self._undertaker.close)
             self._scope = scope.pop_all()
 
     def run(self, job: Job, *, cancel: Cancel | None = None) -> Result:
@@ -84,13 +87,9 @@ class Sandbox:
             SetupError: a step of ours failed; nothing is known of the guest.
         """
         plan = policy.plan(job, self.host, self.config)
-        with spawn(plan, self._lend, contextlib.ExitStack.close) as child:
+        with spawn(plan, self._cold.make(), self._staging, self._undertaker.take) as child:
             end = supervise(child, plan, cancel)
         return collect.judge(end, plan)
-
-    def _lend(self, plan: Plan) -> Waiting:
-        del plan
-        return self._cold.make()
 
     def vet(self, job: Job) -> None:
         """Raise what :meth:`run` would raise before it starts anything."""

@@ -20,28 +20,31 @@ from typing import Any
 from sandbox.errors import SetupError
 from sandbox.guest import wire
 from sandbox.model import Child, Plan
-from sandbox.waiting import Waiting, answer
+from sandbox.waiting import Staging, Waiting, answer
 
 
 @contextlib.contextmanager
 def spawn(
-    plan: Plan, lend: Callable[[Plan], Waiting], dispose: Callable[[contextlib.ExitStack], None]
+    plan: Plan, waiting: Waiting, staging: Staging, dispose: Callable[[contextlib.ExitStack], None]
 ) -> Iterator[Child]:
-    """Give a Child for ``plan``, its guest at the gate.
+    """Give a Child for ``plan``, its guest at the gate, made of a child that waits or will.
 
-    ``lend`` gives a child that waits; ``dispose`` takes care of its end, now or a moment later. Raises SetupError
-    naming the step, or LayerMissing when a required layer did not come to hold.
+    ``dispose`` takes care of its end, now or a moment later. Raises SetupError naming the step, or LayerMissing when a
+    required layer did not come to hold.
     """
-    waiting = lend(plan)
     try:
         with contextlib.ExitStack() as scope:
-            waiting.meter.limit(plan.meter_limits)
             pipes = _pipes(scope, waiting.uid)
-            _hand_over(plan, waiting, pipes)
+            _send_job(plan, waiting, pipes)
+            waiting.meter.limit(plan.meter_limits)
+            if waiting.guest < 0:
+                staging.settle(waiting)
+            answer(waiting, "ready")
+            waiting.control.settimeout(0)
             stdin, stdout, stderr, gate = pipes.ours
             yield Child(
                 control=waiting.control,
-                messages=waiting.messages,
+                messages=waiting.messages.reader,
                 guest=waiting.guest,
                 stdin=stdin,
                 stdout=stdout,
@@ -55,17 +58,16 @@ def spawn(
         dispose(waiting.scope)
 
 
-def _hand_over(plan: Plan, waiting: Waiting, pipes: _Pipes) -> None:
-    """Send the job and wait until the guest stands at the gate; let go of our copies of the guest's ends."""
+def _send_job(plan: Plan, waiting: Waiting, pipes: _Pipes) -> None:
+    """Send the job with the guest's ends of the pipes and the meter's doors, and let go of our copies of them."""
+    handed = (*pipes.theirs, *waiting.meter.doors())
     try:
-        wire.send(waiting.control, _job(plan), [each.fileno() for each in pipes.theirs])
+        wire.send(waiting.control, _job(plan), [each.fileno() for each in handed])
     except OSError as error:
-        raise SetupError("send the job", error.errno or 0) from error
+        raise SetupError("send the job", error.errno or 0, waiting.complaint()) from error
     finally:
-        for each in pipes.theirs:
+        for each in handed:
             each.close()
-    answer(waiting.control, waiting.messages, "ready", lambda: "")
-    waiting.control.settimeout(0)
 
 
 def _job(plan: Plan) -> dict[str, Any]:

@@ -33,13 +33,18 @@ _NAMESPACE_OF_LAYER = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(slots=True, kw_only=True)
 class Waiting:
-    """A child before its job. Closing ``scope`` kills and reaps it, and gives back all it holds on the host."""
+    """A child before its job. Closing ``scope`` kills and reaps it, and gives back all it holds on the host.
+
+    Until :meth:`Staging.settle` nothing is known of it and ``guest`` is negative; a job may be sent all the same.
+    """
 
     control: socket.socket
-    messages: wire.Reader
-    guest: int
+    complaint: Callable[[], str]
+    """Tells why there may be nobody at the other end."""
+    messages: wire.Inbox
+    guest: int = -1
     """pidfd of the process that becomes the guest."""
     meter: Meter
     uid: int | None
@@ -62,7 +67,7 @@ class Staging:
             "filters": list(filters),
         }
 
-    def bring(
+    def begin(
         self,
         scope: contextlib.ExitStack,
         control: socket.socket,
@@ -70,40 +75,44 @@ class Staging:
         uid: int | None,
         launcher: Launcher,
     ) -> Waiting:
-        """Give the child whose init is at the other end of ``control``; what ``scope`` does at its end goes with it.
+        """Speak to the init at the other end of ``control``; what ``scope`` does at its end goes with the child.
 
-        ``complaint`` tells why there may be nobody. Raises SetupError and LayerMissing.
+        Raises SetupError.
         """
-        meter = self._new_meter()
-        doors = meter.doors()
-        scope.callback(meter.close)
         control.settimeout(SETUP_SECONDS)
-        messages = wire.Reader(self._most_bytes)
         try:
-            wire.send(control, self._stage, [door.fileno() for door in doors])
+            wire.send(control, self._stage)
         except OSError as error:
             raise SetupError("stage", error.errno or 0, complaint()) from error
-        finally:
-            for door in doors:
-                door.close()
-        told, descriptors = answer(control, messages, "waiting", complaint)
-        if len(descriptors) != _PIDFDS:
-            raise SetupError("init", 0, "gave no pidfds")
-        guest, init = descriptors
-        scope.callback(os.close, guest)
-        scope.callback(_end_namespace, init)
-        self._verify(told)
-        if not doors:
-            meter.add(_pid_of(guest))
+        messages = wire.Inbox(control, self._most_bytes)
+        scope.callback(messages.close)
+        meter = self._new_meter()  # while the interpreter inside starts
+        scope.callback(meter.close)
         return Waiting(
             control=control,
+            complaint=complaint,
             messages=messages,
-            guest=guest,
             meter=meter,
             uid=uid,
             launcher=launcher,
             scope=scope.pop_all(),
         )
+
+    def settle(self, child: Waiting) -> None:
+        """Wait until it waits, hold every layer against the kernel's word, and put it under a meter without doors.
+
+        Raises SetupError, and LayerMissing when a required layer did not come to hold.
+        """
+        told = answer(child, "waiting")
+        pidfds = child.messages.descriptors()
+        if len(pidfds) != _PIDFDS:
+            raise SetupError("init", 0, "gave no pidfds")
+        child.guest, init = pidfds
+        child.scope.callback(os.close, child.guest)
+        child.scope.callback(_end_namespace, init)
+        self._verify(told)
+        if not child.meter.has_doors:
+            child.meter.add(_pid_of(child.guest))
 
     def _verify(self, told: dict[str, Any]) -> None:
         for layer, name in _NAMESPACE_OF_LAYER.items():
@@ -117,24 +126,20 @@ class Staging:
             raise LayerMissing("user", f"capabilities {told['capabilities']:#x} were kept")
 
 
-def answer(
-    control: socket.socket, messages: wire.Reader, word: str, complaint: Callable[[], str]
-) -> tuple[Any, list[int]]:
-    """Wait for init to say ``word``; give what it says with it, and the descriptors that came. Raises SetupError."""
+def answer(child: Waiting, word: str) -> Any:  # noqa: ANN401 - what the wire carries
+    """Wait for init to say ``word``; give what it says with it. Raises SetupError."""
     try:
-        message, descriptors = wire.receive(control, messages)
+        message = child.messages.receive()
     except TimeoutError as error:
         raise SetupError("init", 0, f"no answer within {SETUP_SECONDS:g} s") from error
     except OSError as error:
-        raise SetupError("init", error.errno or 0, complaint()) from error
+        raise SetupError("init", error.errno or 0, child.complaint()) from error
     except wire.WireError as error:
         raise SetupError("init", 0, str(error)) from error
-    if message is not None and word in message:
-        return message[word], descriptors
-    for descriptor in descriptors:
-        os.close(descriptor)
     if message is None:
-        raise SetupError("init ended early", 0, complaint())
+        raise SetupError("init ended early", 0, child.complaint())
+    if word in message:
+        return message[word]
     if "failed" in message:
         raise SetupError.told(message["failed"])
     raise SetupError("init", 0, "spoke out of turn")

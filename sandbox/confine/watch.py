@@ -55,6 +55,7 @@ class Watch:
     """
 
     kind: str = "watch"
+    has_doors: bool = False
     poll_seconds: float | None = 0.05
 
     def __init__(self, limits: MeterLimits | None = None, *, root_pid: int | None = None) -> None:

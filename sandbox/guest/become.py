@@ -2,9 +2,9 @@
 
 Until its orders come it may not look at the file system: init exchanges the root under it.
 
-It is forked before there is a job and spends the time until its orders come on a rehearsal: a forked interpreter
-copies each page that it writes to, some 15 µs a page, and a small program writes to about two hundred of them. They
-are its own before the clock starts.
+It is forked and confined before the job is known, and spends the time until its orders come on a rehearsal: a forked
+interpreter copies each page that it writes to, and a small program writes to about two hundred of them. They are its
+own before the clock starts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any, NoReturn
 
 _MOST_ORDER_BYTES = 16 << 20
-_DESCRIPTORS = 4  # stdin, stdout, stderr, gate
+_DESCRIPTORS = 4  # stdin, stdout, stderr, gate; doors follow
 _HIGHEST_OF_OURS = 64  # no descriptor of ours has a higher number
 _REHEARSAL = """
 import sys
@@ -38,12 +38,12 @@ except KeyError:
 
 
 def main(link: _socket.socket) -> NoReturn:
-    """Rehearse, be confined, take orders, wait at the gate, become the program."""
-    inbox = wire.Reader(_MOST_ORDER_BYTES)
+    """Be confined, rehearse, take orders, wait at the gate, become the program."""
+    inbox = wire.Inbox(link, _MOST_ORDER_BYTES)
     try:
+        _be_confined(link, inbox)
         with Step("guest: rehearse"):
             exec(compile(_REHEARSAL, "rehearsal", "exec"), {"__name__": "rehearsal"})  # noqa: S102 - our own text
-        _be_confined(link, inbox)
         orders, gate = _take_orders(link, inbox)
         if not os.read(gate, 1):  # the host went away
             os._exit(1)
@@ -56,42 +56,42 @@ def main(link: _socket.socket) -> NoReturn:
         wire.send(link, error.told)
         os._exit(1)
     link.close()
-    sys.path.remove(os.path.dirname(os.path.dirname(__file__)))
     sys.path.insert(0, root.WORKSPACE)
     hidden = tuple(name for name in sys.modules if name == __package__ or name.startswith(f"{__package__}."))
     program.run_python(path, orders["args"], orders["env"], hidden)
 
 
-def _be_confined(link: _socket.socket, inbox: wire.Reader) -> None:
-    """Enter the meter and give up all power. Nothing that comes later needs any."""
+def _be_confined(link: _socket.socket, inbox: wire.Inbox) -> None:
+    """Give up all power. Nothing that comes later needs any."""
     with Step("guest: confine"):
-        message, doors = wire.receive(link, inbox)
+        message = inbox.receive()
         if message is None:  # init went away
             os._exit(1)
-        for door in doors:
-            os.write(door, b"0")
-            os.close(door)
         filters = message["confine"]
         libc.drop_bounding_set()
     lock_down("guest", filters)
     wire.send(link, {"set": None})
 
 
-def _take_orders(link: _socket.socket, inbox: wire.Reader) -> tuple[dict[str, Any], int]:
+def _take_orders(link: _socket.socket, inbox: wire.Inbox) -> tuple[dict[str, Any], int]:
     """Make this an ordinary process with the job's descriptors and limits; give the orders and the gate."""
     with Step("guest: orders"):
-        orders, descriptors = wire.receive(link, inbox)
+        orders, descriptors = inbox.receive(), inbox.descriptors()
         if orders is None:  # init went away
             os._exit(1)
-        if orders.keys() != wire.ORDER_KEYS or len(descriptors) != _DESCRIPTORS:
+        if orders.keys() != wire.ORDER_KEYS or len(descriptors) < _DESCRIPTORS:
             raise wire.WireError("these are no orders")
+    with Step("guest: enter the meter"):
+        for door in descriptors[_DESCRIPTORS:]:
+            os.write(door, b"0")
+            os.close(door)
     with Step("guest: session"):
         os.setsid()
         os.umask(0o022)
         os.chdir(root.WORKSPACE)
     with Step("guest: descriptors"):
         # By way of high numbers: one that was received may itself be 0, 1 or 2.
-        stdin, stdout, stderr, gate = (_above_ours(each) for each in descriptors)
+        stdin, stdout, stderr, gate = (_above_ours(each) for each in descriptors[:_DESCRIPTORS])
         for number, descriptor in enumerate((stdin, stdout, stderr)):
             os.dup2(descriptor, number, inheritable=True)
             os.close(descriptor)

@@ -58,13 +58,13 @@ def _serve(host: _socket.socket) -> None:
         libc.die_with_parent(_signal.SIGKILL)
     with Step("init: fork"):
         pid, link = _fork(host)
-    answers = wire.Reader(_MOST_ANSWER_BYTES)
-    inbox = wire.Reader(_MOST_JOB_BYTES)
+    answers = wire.Inbox(link, _MOST_ANSWER_BYTES)
+    inbox = wire.Inbox(host, _MOST_JOB_BYTES)
     stage = _prepare(host, inbox, link, answers, pid)
     if stage is None:
         return
     with Step("init: receive job"):
-        job, descriptors = wire.receive(host, inbox)
+        job = inbox.receive()
         if job is None:  # a warm child that was not needed
             return
         if job.keys() != wire.JOB_KEYS:
@@ -75,7 +75,7 @@ def _serve(host: _socket.socket) -> None:
         if job["affinity"] is not None:  # from here, as the filters let nobody change it
             os.sched_setaffinity(pid, job["affinity"])
     with Step("init: give orders"):
-        _tell(link, {key: job[key] for key in wire.ORDER_KEYS}, descriptors)
+        _tell(link, {key: job[key] for key in wire.ORDER_KEYS}, inbox.descriptors())
     with Step("init: limits of its own"):
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # one a level when walking the workspace
@@ -84,9 +84,9 @@ def _serve(host: _socket.socket) -> None:
         libc.set_dumpable(0)
     lock_down("init", stage["filters"])
     with Step("init: orders taken"):
-        _hear(link, answers)
+        _hear(answers)
     wire.send(host, {"ready": None})
-    _watch(host, job, pid, link, answers)
+    _watch(host, job, pid, answers)
 
 
 def _fork(host: _socket.socket) -> tuple[int, _socket.socket]:
@@ -109,17 +109,16 @@ def _fork(host: _socket.socket) -> tuple[int, _socket.socket]:
 
 
 def _prepare(
-    host: _socket.socket, inbox: wire.Reader, link: _socket.socket, answers: wire.Reader, pid: int
+    host: _socket.socket, inbox: wire.Inbox, link: _socket.socket, answers: wire.Inbox, pid: int
 ) -> dict[str, Any] | None:
     """Do all that needs no job; give the stage, or None when the host went away."""
     with Step("init: receive stage"):
-        stage: dict[str, Any] | None
-        stage, doors = wire.receive(host, inbox)
+        stage: dict[str, Any] | None = inbox.receive()
         if stage is None:
             return None
         if stage.keys() != wire.STAGE_KEYS:
             raise wire.WireError("this is no stage")
-        _tell(link, {"confine": stage["filters"]}, doors)
+        _tell(link, {"confine": stage["filters"]}, [])
     with Step("init: namespaces"):
         namespaces = {name: os.readlink(f"/proc/self/ns/{name}") for name in _NAMESPACES}
     with Step("init: prepare root"):
@@ -127,7 +126,7 @@ def _prepare(
     with Step("init: bounding set"):
         libc.drop_bounding_set()
     with Step("init: the guest is set"):
-        _hear(link, answers)
+        _hear(answers)
         pidfds = (os.pidfd_open(pid), os.pidfd_open(os.getpid()))
         wire.send(host, {"waiting": {"namespaces": namespaces, **_confinement(pid)}}, pidfds)
         for pidfd in pidfds:
@@ -145,9 +144,9 @@ def _tell(link: _socket.socket, message: dict[str, Any], descriptors: list[int])
         os.close(descriptor)
 
 
-def _hear(link: _socket.socket, answers: wire.Reader) -> None:
+def _hear(answers: wire.Inbox) -> None:
     """Wait until it has done what it was told. Raises StepError with its own words where it failed."""
-    answer, _ = wire.receive(link, answers)
+    answer = answers.receive()
     if answer is None:
         raise wire.WireError("the process that should become the guest is gone")
     if "failed" in answer:
@@ -168,15 +167,13 @@ def _confinement(pid: int) -> dict[str, Any]:
     }
 
 
-def _watch(
-    host: _socket.socket, job: dict[str, Any], main_pid: int, link: _socket.socket, answers: wire.Reader
-) -> None:
+def _watch(host: _socket.socket, job: dict[str, Any], main_pid: int, answers: wire.Inbox) -> None:
     """Reap until the guest's main process ends, then end everything else and give account."""
     while True:
         pid, status, usage = os.wait4(-1, 0)
         if pid == main_pid:
             break
-    failure, _ = wire.receive(link, answers)  # no guest code ever holds the other end; it is closed by now
+    failure = answers.receive()  # no guest code ever holds the other end; it is closed by now
     if failure is not None:
         wire.send(host, failure)
         return

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from types import CodeType, ModuleType, TracebackType
     from typing import Any, NoReturn
 
-_FileLoader: Any = type(__spec__.loader)  # this module came from a file too; importlib.machinery costs an import
+_FileLoader: Any = sys.modules["_frozen_importlib_external"].SourceFileLoader  # importlib.machinery costs an import
 _FRAMES_OF_OURS = 1  # the one exec() call below
 _EXIT_UNCAUGHT = 1
 _EXIT_LOST_OUTPUT = 120  # what the interpreter answers when it could not flush (sys.exit in the Python library manual)

@@ -4,14 +4,14 @@ The host talks to each run's init over one stream socket of its own. Init has fo
 guest before any job is known, and talks to it over a socket pair. Every message is a frame: a four-byte little-endian
 length, then one value in the encoding below. In order::
 
-    host -> init    stage    descriptors with it: the doors of the meter, if it has any: a process enters by writing
-                             to them. What holds for every run: the root's fixed part, the filters
-    init -> become  confine  filters and doors; init meanwhile makes the fixed part of the root and enters it
-    become -> init  set      it is confined, and metered where there are doors
+    host -> init    stage    what holds for every run: the root's fixed part, the filters
+    init -> become  confine  the filters; init meanwhile makes the fixed part of the root and enters it
+    become -> init  set      it is confined; now it rehearses
     init -> host    waiting  descriptors with it: a pidfd of that process, and one of init
     host                     puts that process under a meter without doors
-                             -- a warm child waits here --
-    host -> init    job      descriptors with it: stdin, stdout, stderr, gate (the guest's ends)
+                             -- a warm child waits here; a cold one has its job already --
+    host -> init    job      descriptors with it: stdin, stdout, stderr, gate (the guest's ends), and the doors of the
+                             meter, if it has any: a process enters by writing to them
     init -> become  orders   once the root is whole and read-only: the guest's part of the job, and the descriptors;
                              init meanwhile gives up its own power
     become -> init  set      it waits at the gate
@@ -243,28 +243,35 @@ def send(link: _socket.socket, value: Any, descriptors: Sequence[int] = ()) -> N
         ancillary = []
 
 
-def receive(link: _socket.socket, reader: Reader) -> tuple[Any, list[int]]:
-    """Wait for one value, with the descriptors that came with it, close-on-exec. None at the end of the stream.
+class Inbox:
+    """What comes over one link: values in order, and descriptors, close-on-exec, as they come (SCM_RIGHTS, unix(7))."""
 
-    The peer speaks only when it is its turn, so what comes is one value. Raises OSError, and WireError with every
-    descriptor closed.
-    """
-    descriptors: list[int] = []
-    try:
-        while True:
+    def __init__(self, link: _socket.socket, max_bytes: int) -> None:
+        self.reader = Reader(max_bytes)
+        self._link = link
+        self._values: list[Any] = []
+        self._descriptors: list[int] = []
+
+    def receive(self) -> Any:
+        """Wait for the next value; None at the end of the stream. Raises OSError and WireError."""
+        while not self._values:
             space = _socket.CMSG_SPACE(4 * _MOST_DESCRIPTORS)
-            data, ancillary, _, _ = link.recvmsg(_CHUNK_BYTES, space, _socket.MSG_CMSG_CLOEXEC)
+            data, ancillary, _, _ = self._link.recvmsg(_CHUNK_BYTES, space, _socket.MSG_CMSG_CLOEXEC)
             for level, kind, payload in ancillary:
                 if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
                     words = (payload[at : at + 4] for at in range(0, len(payload), 4))
-                    descriptors += [int.from_bytes(word, sys.byteorder) for word in words]
-            values = reader.feed(data)
-            if values or not data:
-                (value,) = values or [None]
-                return value, descriptors
-    except BaseException as error:
-        for descriptor in descriptors:
+                    self._descriptors += [int.from_bytes(word, sys.byteorder) for word in words]
+            if not data:
+                return None
+            self._values = self.reader.feed(data)
+        return self._values.pop(0)
+
+    def descriptors(self) -> list[int]:
+        """Give those that came and were not given yet; they are the caller's now."""
+        given, self._descriptors = self._descriptors, []
+        return given
+
+    def close(self) -> None:
+        """Close the descriptors that nobody took."""
+        for descriptor in self.descriptors():
             os.close(descriptor)
-        if isinstance(error, ValueError):
-            raise WireError("more than one message at a time") from None
-        raise

@@ -44,6 +44,7 @@ class Group(ABC):
     """One group of one run: a Meter. Its directories are one per mount; v2 has a single one."""
 
     kind: str
+    has_doors: bool = False
     poll_seconds: float | None = None
 
     def __init__(self, directories: tuple[str, ...]) -> None:

@@ -39,6 +39,7 @@ class V1Group(Group):
     """A group in the memory, pids, cpu and cpuacct hierarchies, however those are mounted together."""
 
     kind = "cgroup:v1"
+    has_doors = True
 
     def __init__(self, parents: Mapping[str, str], name: str) -> None:
         self._memory, self._pids, self._cpu, self._cpuacct = (f"{parents[word]}/{name}" for word in CONTROLLERS)
