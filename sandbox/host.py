@@ -28,7 +28,7 @@ _REMEDY = "run `make setup`, which builds it"
 _ANSWER_SECONDS = 10.0
 # The interpreter's switches: isolated, unbuffered (output must survive a kill), no byte code left in the workspace.
 _SWITCHES = ("-I", "-u", "-B", "-c")
-_BOOT = f"import marshal; exec(marshal.load(open({GUEST_CODE!r}, 'rb')))"
+_BOOT = "import marshal; exec(marshal.load(open({!r}, 'rb')).get({!r}))"
 
 
 def runtimes_directories(configured: Path | None) -> tuple[Path, ...]:
@@ -70,7 +70,8 @@ def probe(config: Config, stage: Path, meter_kind: str, meter_reason: str) -> Ho
         meter_kind=meter_kind,
         meter_reason=meter_reason,
         runtimes=_runtimes(facts),
-        init=(interpreter, *_SWITCHES, _BOOT),
+        init=(interpreter, *_SWITCHES, _BOOT.format(GUEST_CODE, "init")),
+        zygote=(interpreter, *_SWITCHES, _BOOT.format(GUEST_CODE, "zygote")),
         binds=(
             *shown,
             Bind(source=str(stage / GUEST_BUNDLE), target=GUEST_CODE),

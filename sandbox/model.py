@@ -136,6 +136,76 @@ class Bind:
     target: str
 
 
+@dataclass(frozen=True, slots=True)
+class Preload:
+    """One fork server: its name, and the modules it has imported. Runs see them as not yet imported by themselves."""
+
+    name: str
+    imports: tuple[str, ...]
+
+
+_STANDARD = (
+    *(
+        "argparse",
+        "array",
+        "ast",
+        "asyncio",
+        "base64",
+        "bisect",
+        "calendar",
+        "collections",
+        "concurrent.futures",
+        "copy",
+    ),
+    *(
+        "csv",
+        "dataclasses",
+        "datetime",
+        "decimal",
+        "enum",
+        "fractions",
+        "functools",
+        "glob",
+        "hashlib",
+        "heapq",
+        "inspect",
+    ),
+    *(
+        "io",
+        "itertools",
+        "json",
+        "logging",
+        "math",
+        "multiprocessing",
+        "operator",
+        "pathlib",
+        "pickle",
+        "pprint",
+        "queue",
+    ),
+    *("random", "re", "shutil", "signal", "socket", "sqlite3", "statistics", "string", "struct", "subprocess", "sys"),
+    *("tempfile", "textwrap", "threading", "time", "traceback", "typing", "unicodedata", "uuid", "zoneinfo"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WarmConfig:
+    """The fork servers, smallest first, and how long what their runs share may last."""
+
+    enabled: bool = True
+    preloads: tuple[Preload, ...] = (
+        Preload("bare", ()),
+        Preload("standard", _STANDARD),
+        Preload("data", (*_STANDARD, "numpy", "pandas", "matplotlib", "matplotlib.pyplot")),
+    )
+    depth: int = 4
+    """How many children wait in each."""
+    runs_per_server: int = 1000
+    seconds_per_server: float = 600.0
+    idle_seconds: float = 900.0
+    """A server that nobody used for so long is let go; the smallest one stays."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
     """What an operator decides about an engine. ``None`` means the place that suits the user we run as.
@@ -165,6 +235,7 @@ class Config:
     flood_bytes: int = 1 << 30
     """A run that has written this much to stdout and stderr together is ended whatever it asked for."""
     may_lack: frozenset[str] = frozenset()
+    warm: WarmConfig = field(default_factory=WarmConfig)
     state_dir: Path | None = None
     runtimes_dir: Path | None = None
     bwrap: Path | None = None
@@ -179,7 +250,8 @@ class Host:
     """What was found when the engine started. Pure data: nothing here is open or running.
 
     ``runtimes`` by canonical name. ``binds`` and ``links`` are what bwrap shows; ``guest_binds`` and ``guest_links``
-    what init passes on into the guest's root (sources in bwrap's root). ``init`` is the argv of the first process.
+    what init passes on into the guest's root (sources in bwrap's root). ``init`` is the argv of a cold run's first process, ``zygote`` of
+    a fork server's.
     """
 
     machine: str
@@ -192,6 +264,7 @@ class Host:
     meter_reason: str
     runtimes: Mapping[str, Runtime]
     init: tuple[str, ...]
+    zygote: tuple[str, ...]
     binds: tuple[Bind, ...]
     links: tuple[tuple[str, str], ...]
     guest_binds: tuple[Bind, ...]
@@ -214,6 +287,12 @@ class Plan:
     """A job on this host, with nothing left to decide: what init is told, and what supervise enforces."""
 
     runtime: Runtime
+    launcher: Launcher
+    """What the job allows: ``auto`` or ``cold``."""
+    cpus: int
+    """How many processors the guest's libraries are told to use."""
+    own_env: frozenset[str]
+    """Names of the variables that are the job's own."""
     code: bytes
     stdin: bytes
     args: tuple[str, ...]

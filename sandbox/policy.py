@@ -68,6 +68,9 @@ def plan(job: Job, host: Host, config: Config) -> Plan:
     cpus = min(math.ceil(limits.cpus), len(host.cpu_numbers))
     return Plan(
         runtime=runtime,
+        launcher=job.launcher,
+        cpus=cpus,
+        own_env=frozenset(job.env),
         code=code,
         stdin=job.stdin,
         args=_args(job.args),

@@ -22,11 +22,13 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import logging
 from typing import TYPE_CHECKING, Self
 
 from sandbox import collect, host, policy, stage
 from sandbox.cold import Cold
 from sandbox.confine import bwrap, cgroup, seccomp
+from sandbox.errors import SetupError
 from sandbox.meters import Meters
 from sandbox.model import Config
 from sandbox.slots import Slots
@@ -35,14 +37,16 @@ from sandbox.starter import Starter
 from sandbox.supervise import supervise
 from sandbox.undertaker import Undertaker
 from sandbox.waiting import NEW_ROOT, Staging
+from sandbox.zygote import Zygotes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sandbox.model import Host, Job, Limits, Result, Runtime
+    from sandbox.model import Child, Host, Job, Limits, Plan, Result, Runtime
     from sandbox.supervise import Cancel
 
 
+_log = logging.getLogger(__name__)
 _serials = itertools.count()  # one process may hold several engines
 
 
@@ -75,6 +79,9 @@ class Sandbox:
             argv = bwrap.argv(self.host.bwrap, self.host.binds, self.host.links, NEW_ROOT, self.host.init)
             self._cold = Cold(argv, starter, slots, self._staging)
             self._cold.prove()
+            argv = bwrap.argv(self.host.bwrap, self.host.binds, self.host.links, NEW_ROOT, self.host.zygote)
+            self._zygotes = Zygotes(self.host, argv, starter, slots, self._staging, self.config.warm)
+            scope.callback(self._zygotes.close)
             scope.callback(self._undertaker.close)
             self._scope = scope.pop_all()
 
@@ -87,9 +94,21 @@ class Sandbox:
             SetupError: a step of ours failed; nothing is known of the guest.
         """
         plan = policy.plan(job, self.host, self.config)
-        with spawn(plan, self._cold.make(), self._staging, self._undertaker.take) as child:
-            end = supervise(child, plan, cancel)
+        with contextlib.ExitStack() as scope:
+            end = supervise(self._child(plan, scope), plan, cancel)
         return collect.judge(end, plan)
+
+    def _child(self, plan: Plan, scope: contextlib.ExitStack) -> Child:
+        """Give a child at its gate, warm where one can be had; nothing of the guest's has run if one fails before."""
+        lent = self._zygotes.lend(plan)
+        if lent is not None:
+            waiting, nest = lent
+            try:
+                return scope.enter_context(spawn(plan, waiting, self._staging, self._undertaker.take))
+            except SetupError:
+                _log.warning("a warm child failed before its run; the run is cold", exc_info=True)
+                nest.doubt()
+        return scope.enter_context(spawn(plan, self._cold.make(), self._staging, self._undertaker.take))
 
     def vet(self, job: Job) -> None:
         """Raise what :meth:`run` would raise before it starts anything."""

@@ -45,11 +45,11 @@ _WRITTEN = {
 
 _PREFIX = "stage-"
 GUEST_BUNDLE = "guest.bin"
-# In the order in which they import one another; the last one's ``main`` is called.
-_GUEST_MODULES = ("wire", "libc", "steps", "root", "collect", "program", "become", "init")
+# In the order in which they import one another. A cold run's init has no use for the last.
+_GUEST_MODULES = ("wire", "libc", "steps", "root", "collect", "program", "become", "init", "zygote")
 # What the bundle does when it is executed: stand in for the import system, for these modules alone.
 _LOADER = """
-import sys
+import marshal, sys
 def load(codes):
     kind = type(sys)
     package = kind("guest")
@@ -62,6 +62,7 @@ def load(codes):
         setattr(package, name, module)
         exec(code, module.__dict__)
     return module
+load(marshal.loads(codes)).main()
 """
 _BUNDLER = f"""
 import __future__, marshal, sys
@@ -71,10 +72,11 @@ for name, _, path in (each.partition("=") for each in sources):
     text = open(path, encoding="utf-8").read().replace("from __future__ import annotations\\n", "\\n")
     flags = __future__.annotations.compiler_flag  # in place of the line, whose execution imports a module
     codes.append((name, compile(text, "guest/" + name + ".py", "exec", flags, True)))
-loader = compile({_LOADER!r} + "\\nload(codes).main()", "guest/loader", "exec")
-boot = "import marshal; codes, loader = marshal.loads(%r); exec(loader)" % marshal.dumps((codes, loader))
+def bundle(codes):
+    text = "codes = %r" % marshal.dumps(codes) + {_LOADER!r}
+    return compile(text, "guest/loader", "exec")
 with open(target, "wb") as file:
-    marshal.dump(compile(boot, "guest/boot", "exec"), file)
+    marshal.dump(dict(init=bundle(codes[:-1]), zygote=bundle(codes)), file)
 """
 
 

@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 HOST_NAME = "fumehood"
 GUEST_ID = 1000
 _DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
+_DEVICE_LINKS = (
+    ("/proc/self/fd", "fd"),
+    ("/proc/self/fd/0", "stdin"),
+    ("/proc/self/fd/1", "stdout"),
+    ("/proc/self/fd/2", "stderr"),
+)
 
 
 def argv(
@@ -35,7 +41,11 @@ def argv(
         words += ["--ro-bind", bind.source, bind.target]
     for text, path in links:
         words += ["--symlink", text, path]
+    words += ["--perms", "0755", "--dir", "/dev"]
     for device in _DEVICES:
         words += ["--dev-bind", f"/dev/{device}", f"/dev/{device}"]
+    for text, name in _DEVICE_LINKS:
+        words += ["--symlink", text, f"/dev/{name}"]
+    words += ["--dir", "/dev/shm"]  # noqa: S108 - where init mounts the run's own
     words += ["--proc", "/proc", "--dir", new_root, "--chdir", "/", "--"]
     return (*words, *command)

@@ -21,6 +21,10 @@ MS_BIND = 4096
 MS_REC = 16384
 MNT_DETACH = 2
 
+# NEWUSER, NEWPID, NEWNS, NEWNET, NEWIPC, NEWUTS, NEWCGROUP (<linux/sched.h>)
+_CLONE_FLAGS = 0x10000000 | 0x20000000 | 0x00020000 | 0x40000000 | 0x08000000 | 0x04000000 | 0x02000000
+_CLONE_NUMBERS = {"x86_64": 56, "aarch64": 220}
+_SIGCHLD = 17
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 _PR_SET_SECCOMP = 22
@@ -47,9 +51,22 @@ class _Call(_ctypes.CFuncPtr):
     _restype_ = _Long
 
 
+class _LockedCall(_ctypes.CFuncPtr):
+    """A call that keeps the interpreter's lock."""
+
+    _flags_ = _ctypes.FUNCFLAG_CDECL | _ctypes.FUNCFLAG_USE_ERRNO | _ctypes.FUNCFLAG_PYTHONAPI
+    _restype_ = _Long
+
+
 _process = _ctypes.dlopen(None, os.RTLD_NOW)  # type: ignore[arg-type] # None is the process itself, dlopen(3)
 _mount, _umount2, _pivot_root, _prctl_call, _capset = (
     _Call(_ctypes.dlsym(_process, name)) for name in ("mount", "umount2", "pivot_root", "prctl", "capset")
+)
+
+
+_syscall, _before_fork, _after_fork_child, _after_fork_parent = (
+    _LockedCall(_ctypes.dlsym(_process, name))
+    for name in ("syscall", "PyOS_BeforeFork", "PyOS_AfterFork_Child", "PyOS_AfterFork_Parent")
 )
 
 
@@ -69,6 +86,25 @@ def mount(source: str | None, target: str, kind: str | None, flags: int, options
 def unmount(target: str, flags: int) -> None:
     """Detach a file system (umount2(2))."""
     _check(_umount2(os.fsencode(target), flags), f"umount {target}")
+
+
+def fork_into_namespaces() -> int:
+    """Fork into new user, pid, mount, net, ipc, uts and cgroup namespaces; give the pid, 0 in the child.
+
+    clone(2) by its bare number, since glibc's fork takes no flags; around it what os.fork() does for the interpreter.
+    The child is single-threaded, as the caller must be. Raises OSError.
+    """
+    number = _Long(_CLONE_NUMBERS[os.uname().machine])
+    _before_fork()
+    pid: int = _syscall(number, _Long(_CLONE_FLAGS | _SIGCHLD), None, None, None, None)
+    if pid == 0:
+        _after_fork_child()
+        return 0
+    error = _ctypes.get_errno()
+    _after_fork_parent()
+    if pid == -1:
+        raise OSError(error, f"clone: {os.strerror(error)}")
+    return pid
 
 
 def enter_root(new_root: str) -> None:

@@ -18,13 +18,6 @@ NEW_ROOT = "/run/newroot"
 JOB_DIRECTORY = "/run/job"
 WORKSPACE = "/workspace"
 
-_DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
-_DEVICE_LINKS = (
-    ("/proc/self/fd", "fd"),
-    ("/proc/self/fd/0", "stdin"),
-    ("/proc/self/fd/1", "stdout"),
-    ("/proc/self/fd/2", "stderr"),
-)
 # World-readable on some kernels, about the whole machine, and of no use to a snippet.
 _MASKED = ("kallsyms", "kcore", "keys", "key-users", "kmsg", "sched_debug", "timer_list", "slabinfo", "vmallocinfo")
 _SCRATCH = "/run/scratch"
@@ -57,13 +50,11 @@ def finish(job: dict[str, Any]) -> None:
 
 
 def _devices() -> None:
+    """Bwrap has filled /dev with the few device nodes and links a program needs; here it ends read-only."""
     folder = NEW_ROOT + "/dev"
     os.mkdir(folder, 0o755)
-    for name in _DEVICES:
-        _touch(f"{folder}/{name}")
-        libc.mount(f"/dev/{name}", f"{folder}/{name}", None, libc.MS_BIND)
-    for text, name in _DEVICE_LINKS:
-        os.symlink(text, f"{folder}/{name}")
+    libc.mount("/dev", folder, None, libc.MS_BIND | libc.MS_REC)
+    libc.mount(None, folder, None, libc.MS_REMOUNT | libc.MS_BIND | libc.MS_RDONLY | libc.MS_NOSUID | libc.MS_NODEV)
 
 
 def _proc() -> None:
@@ -95,10 +86,6 @@ def _writable_places(job: dict[str, Any]) -> None:
     for path, text in job["laid_links"]:
         os.makedirs(path.rpartition("/")[0], exist_ok=True)
         os.symlink(text, path)
-
-
-def _touch(path: str) -> None:
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444))
 
 
 def _write(folder: str, name: str, content: bytes, mode: int) -> None:

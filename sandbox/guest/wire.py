@@ -29,9 +29,9 @@ or, at any point before ``over``, of either process::
 A cold run's init is started for it by bwrap. A warm one is made by a fork server, to which the host speaks over a
 socket of its own::
 
-    host -> server  serve    what to import, and links to lay before that
-    server -> host  serving  what could be imported
-    host -> server  child    descriptor with it: the child's end of a new init's socket; repeated, never answered
+    host -> server  serve    the names of modules to import, and links [[path, text]] to lay before that
+    server -> host  serving  the names that could be imported
+    host -> server  child    descriptor with it: the other end of a new init's socket; repeated, never answered
 
 The keys of each message are in :data:`STAGE_KEYS`, :data:`JOB_KEYS`, :data:`ORDER_KEYS`, and of each answer:
 

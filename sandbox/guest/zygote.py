@@ -1,0 +1,98 @@
+"""The fork server: an interpreter with its imports done, forked into fresh namespaces for every run.
+
+It runs as pid 1 of a bwrap sandbox of its own, with all capabilities over that sandbox's namespaces, single-threaded,
+with no secret and no descriptor but its socket: a guest can read all of its memory image. It answers nothing after it
+serves; each child's init speaks for itself over the socket that came with the order (:mod:`.wire`).
+"""
+
+from __future__ import annotations
+
+import _signal
+import _socket
+import fcntl
+import gc
+import os
+import sys
+
+from . import init, libc, wire
+from .steps import Step, StepError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import NoReturn
+
+_MOST_BYTES = 1 << 20
+_MAP = "1000 1000 1"  # the one user and group there is inside, user_namespaces(7)
+_SIOCSIFFLAGS = 0x8914
+_IFREQ_BYTES = 40
+_IFF_UP_RUNNING = 0x1 | 0x40
+
+
+def main() -> NoReturn:
+    """Import, then fork until the host goes away."""
+    control = _socket.socket(fileno=wire.CONTROL_FD)
+    libc.die_with_parent(_signal.SIGKILL)
+    inbox = wire.Inbox(control, _MOST_BYTES)
+    order = inbox.receive()
+    if order is None:
+        os._exit(0)
+    for path, text in order["serve"]["links"]:
+        os.makedirs(path.rpartition("/")[0], exist_ok=True)
+        os.symlink(text, path)
+    os.environ.update(order["serve"]["env"])
+    imported = [name for name in order["serve"]["imports"] if _imported(name)]
+    gc.collect()
+    gc.freeze()
+    gc.disable()
+    wire.send(control, {"serving": imported})
+    while True:
+        order = inbox.receive()
+        if order is None:
+            os._exit(0)
+        (child,) = inbox.descriptors()
+        if libc.fork_into_namespaces() == 0:
+            _become_init(control, child)
+        os.close(child)
+        _reap()
+
+
+def _imported(name: str) -> bool:
+    try:
+        __import__(name)
+    except Exception:  # noqa: BLE001 - a module that cannot be imported here is imported, or not, by the guest
+        return False
+    return True
+
+
+def _become_init(control: _socket.socket, child: int) -> NoReturn:
+    """Be a process like the one that bwrap starts: pid 1, its namespaces in order, the host at the other end."""
+    control.detach()
+    os.dup2(1, wire.CONTROL_FD)  # /dev/null
+    host = _socket.socket(fileno=child)
+    try:
+        with Step("init: user and group"):
+            for file, text in (("setgroups", "deny"), ("uid_map", _MAP), ("gid_map", _MAP)):
+                with open(f"/proc/self/{file}", "w") as mapping:
+                    mapping.write(text)
+        with Step("init: loopback"):
+            any_socket = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
+            request = b"lo".ljust(16, b"\0") + _IFF_UP_RUNNING.to_bytes(2, sys.byteorder)
+            fcntl.ioctl(any_socket.fileno(), _SIOCSIFFLAGS, request.ljust(_IFREQ_BYTES, b"\0"))
+            any_socket.close()
+        with Step("init: random numbers"):
+            numpy_random = sys.modules.get("numpy.random")
+            if numpy_random is not None:  # the interpreter's own generators reseed themselves at a fork
+                numpy_random.seed()
+    except StepError as error:
+        wire.send(host, error.told)
+        os._exit(1)
+    init.serve(host)
+
+
+def _reap() -> None:
+    """Take the exit status of every init that has ended; the host knows how each run went."""
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
+    except ChildProcessError:
+        pass
