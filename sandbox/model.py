@@ -144,47 +144,11 @@ class Preload:
     imports: tuple[str, ...]
 
 
-_STANDARD = (
-    *(
-        "argparse",
-        "array",
-        "ast",
-        "asyncio",
-        "base64",
-        "bisect",
-        "calendar",
-        "collections",
-        "concurrent.futures",
-        "copy",
-    ),
-    *(
-        "csv",
-        "dataclasses",
-        "datetime",
-        "decimal",
-        "enum",
-        "fractions",
-        "functools",
-        "glob",
-        "hashlib",
-        "heapq",
-        "inspect",
-    ),
-    *(
-        "io",
-        "itertools",
-        "json",
-        "logging",
-        "math",
-        "multiprocessing",
-        "operator",
-        "pathlib",
-        "pickle",
-        "pprint",
-        "queue",
-    ),
-    *("random", "re", "shutil", "signal", "socket", "sqlite3", "statistics", "string", "struct", "subprocess", "sys"),
-    *("tempfile", "textwrap", "threading", "time", "traceback", "typing", "unicodedata", "uuid", "zoneinfo"),
+_STANDARD = tuple(
+    "argparse array ast asyncio base64 bisect calendar collections concurrent.futures copy csv dataclasses "
+    "datetime decimal enum fractions functools glob hashlib heapq inspect io itertools json logging math "
+    "multiprocessing operator os pathlib pickle pprint queue random re shutil signal socket sqlite3 statistics "
+    "string struct subprocess sys tempfile textwrap threading time traceback typing unicodedata uuid zoneinfo".split()
 )
 
 

@@ -135,6 +135,11 @@ class Sandbox:
         return policy.ceilings(self.config, self.host)
 
     @property
+    def warmth(self) -> tuple[dict[str, object], ...]:
+        """What each fork server tells of itself: ``name``, ``up``, ``waiting`` children, ``reason`` it is not up."""
+        return self._zygotes.states()
+
+    @property
     def host_cpus(self) -> int:
         """How many processors this process may use."""
         return len(self.host.cpu_numbers)

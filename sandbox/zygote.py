@@ -1,12 +1,12 @@
 """Warm children, the host's half: fork servers by what they have imported, and the children that wait in each.
 
-A server is one bwrap sandbox with :mod:`sandbox.guest.zygote` in it. It holds ``depth`` children that are
-staged, confined and rehearsed; a run takes one, the gap is filled after the run. Servers form a small tree by what they import:
-a run gets a child of the smallest one that has all that its source imports. What they do not have is imported by the
-run itself. A server is replaced after so many runs or seconds, since what its runs share (address layout, hash seed,
-one kernel uid) should not last; one that nobody used for long is let go, and comes back when it is wanted.
+A server is one bwrap sandbox with :mod:`sandbox.guest.zygote` in it. It holds ``depth`` children that are staged,
+confined and rehearsed; a run takes one, the gap is filled after the run. Servers form a small tree by what they
+import: a run gets a child of the smallest one that has all that its source imports. What they do not have is imported
+by the run itself. A server is replaced after so many runs or seconds, since what its runs share (address layout, hash
+seed, one kernel uid) should not last; one that nobody used for long is let go, and comes back when it is wanted.
 
-Where the host refuses nested user namespaces no server comes up: :attr:`Zygotes.reason` says why, and every run is cold.
+Where the host refuses nested user namespaces no server comes up: its state says why, and every run is cold.
 """
 
 from __future__ import annotations
