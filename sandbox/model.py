@@ -144,11 +144,14 @@ class Preload:
     imports: tuple[str, ...]
 
 
-_STANDARD = tuple(
-    "argparse array ast asyncio base64 bisect calendar collections concurrent.futures copy csv dataclasses "
-    "datetime decimal enum fractions functools glob hashlib heapq inspect io itertools json logging math "
-    "multiprocessing operator os pathlib pickle pprint queue random re shutil signal socket sqlite3 statistics "
-    "string struct subprocess sys tempfile textwrap threading time traceback typing unicodedata uuid zoneinfo".split()
+_STANDARD = (
+    *("argparse", "array", "ast", "asyncio", "base64", "bisect", "calendar", "collections"),
+    *("concurrent.futures", "copy", "csv", "dataclasses", "datetime", "decimal", "enum", "fractions"),
+    *("functools", "glob", "hashlib", "heapq", "inspect", "io", "itertools", "json"),
+    *("logging", "math", "multiprocessing", "operator", "os", "pathlib", "pickle", "pprint"),
+    *("queue", "random", "re", "shutil", "signal", "socket", "sqlite3", "statistics"),
+    *("string", "struct", "subprocess", "sys", "tempfile", "textwrap", "threading", "time"),
+    *("traceback", "typing", "unicodedata", "uuid", "zoneinfo"),
 )
 
 
@@ -214,8 +217,8 @@ class Host:
     """What was found when the engine started. Pure data: nothing here is open or running.
 
     ``runtimes`` by canonical name. ``binds`` and ``links`` are what bwrap shows; ``guest_binds`` and ``guest_links``
-    what init passes on into the guest's root (sources in bwrap's root). ``init`` is the argv of a cold run's first process, ``zygote`` of
-    a fork server's.
+    what init passes on into the guest's root (sources in bwrap's root). ``init`` is the argv of a cold run's first
+    process, ``zygote`` of a fork server's.
     """
 
     machine: str
