@@ -1,4 +1,4 @@
-# Fumehood in a container. The engine needs options for the walls inside: see README.md, "In a container".
+# Fumehood in a container. The engine needs options for the walls inside: deploy/image/README.md says which and why.
 # Two Pythons' worth of packages, never mixed: /opt/fumehood is the service's, the runtime is what guests see.
 ARG BASE=docker.io/library/debian:bookworm-slim
 

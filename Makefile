@@ -7,7 +7,7 @@ PREPARE = python=$$(sh deploy/setup/find-python.sh) && "$$python" -E -s deploy/s
 ENGINE ?= docker
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev serve test check bench lock image test-image clean
+.PHONY: help setup setup-dev serve test test-uml check bench lock image test-image clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t 14
@@ -29,6 +29,9 @@ check: setup-dev  ## lint, format, types and import arrows
 
 test: check  ## everything `check` does, then the tests (ARGS="-k name" and the like)
 	$(BIN)/pytest $(ARGS)
+
+test-uml: setup-dev  ## test control groups of version 2 under user-mode-linux (Debian package of that name)
+	PYTHON="$(CURDIR)/$(BIN)/python" sh tests/uml/run.sh tests/sandbox/confine -k cgroup
 
 bench: setup-dev  ## run the benchmarks; JSON lines on standard output
 	@for script in benchmarks/*.py; do $(BIN)/python "$$script" || exit 1; done

@@ -90,6 +90,24 @@ def host_interpreter(config: Config) -> str:
     return f"{facts['prefix']}/{facts['interpreter']}"
 
 
+def namespaces_remedy() -> str:
+    """Say in one sentence what to change where the system refuses user namespaces to bwrap."""
+    if _sysctl("kernel/apparmor_restrict_unprivileged_userns") == "1":
+        return "AppArmor refuses user namespaces here: load the profile in deploy/apparmor, its README says how"
+    if _sysctl("kernel/unprivileged_userns_clone") == "0":
+        return "set the sysctl kernel.unprivileged_userns_clone to 1"
+    if _sysctl("user/max_user_namespaces") == "0":
+        return "set the sysctl user.max_user_namespaces to 16384"
+    return "in a container, start it with the options that README.md names under Container"
+
+
+def _sysctl(name: str) -> str:
+    try:
+        return Path("/proc/sys", name).read_text(encoding="ascii").strip()
+    except OSError:
+        return ""
+
+
 def _system_links() -> tuple[tuple[str, str], ...]:
     """(text, path) for the top folders that are links into /usr, as they are wherever /usr is merged."""
     return tuple((os.readlink(f"/{name}"), f"/{name}") for name in _SYSTEM_FOLDERS if Path("/", name).is_symlink())

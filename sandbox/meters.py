@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sandbox.confine import cgroup, watch
 
 if TYPE_CHECKING:
-    from sandbox.model import Meter, MeterLimits
+    from sandbox.meter import Meter, MeterLimits
 
 
 class Meters:

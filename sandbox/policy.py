@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from sandbox.confine import rlimit
 from sandbox.errors import JobRefused, NotBuilt, OverCeiling
-from sandbox.model import Launcher, Limits, MeterLimits, NetworkKind, Plan, WritablePlace
+from sandbox.meter import MeterLimits
+from sandbox.model import Launcher, Limits, NetworkKind, Plan, WritablePlace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

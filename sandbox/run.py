@@ -67,6 +67,7 @@ class Sandbox:
             filters = seccomp.compile_filters(*seccomp.shipped_profiles(), self.host.machine)
             # The allow-list last: it refuses the loading of further filters, to us as to the guest.
             self._launcher = Cold(self.host, (filters.deny, filters.allow), thread, slots, meters.new)
+            self._launcher.prove()
             self._scope = scope.pop_all()
 
     def run(self, job: Job, *, cancel: Cancel | None = None) -> Result:

@@ -8,10 +8,10 @@ limits, each with a run of its own, and says what is missing where no run is pos
 from __future__ import annotations
 
 import json
-import os
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from sandbox.errors import LayerMissing, SandboxError
 from sandbox.model import Config, Job, Limits, Result, Status
@@ -116,7 +116,7 @@ def ready(box: Sandbox) -> tuple[Finding, ...]:
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         facts = {
-            "hidden": [path for path in ("/root", "/home", "/var/lib", "/sys", "/boot") if os.path.exists(path)],
+            "hidden": [path for path in ("/root", "/home", "/var/lib", "/sys", "/boot") if Path(path).exists()],
             "port": listener.getsockname(),
             "expressions": [probe.expression for probe in _PROBES],
         }
@@ -153,7 +153,14 @@ def _equipment(box: Sandbox) -> Iterator[Finding]:
 def _accepted(box: Sandbox) -> Iterator[Finding]:
     for layer in box.lacking:
         remedy = "run where a cgroup is writable, for instance by Delegate=yes in a systemd unit"
-        yield Finding(f"{layer} is missing, as accepted", layer, False, box.host.meter_reason, remedy, required=False)
+        yield Finding(
+            name=f"{layer} is missing, as accepted",
+            layer=layer,
+            held=False,
+            detail=box.host.meter_reason,
+            remedy=remedy,
+            required=False,
+        )
 
 
 # name, layer, snippet, limits, and what the result must be
@@ -196,9 +203,7 @@ def _attempt(name: str, layer: str | None, run: Callable[[], Result], wanted: St
     except SandboxError as error:
         return _failure(name, error)
     held = result.status is wanted
-    return _finding(
-        name, layer, held=held, detail="" if held else f"it ended {result.status.value}: {result.stderr[-200:]}"
-    )
+    return _finding(name, layer, held=held, detail="" if held else f"it ended {result.status}: {result.stderr[-200:]}")
 
 
 def _finding(name: str, layer: str | None, *, held: bool, detail: str) -> Finding:
@@ -206,16 +211,8 @@ def _finding(name: str, layer: str | None, *, held: bool, detail: str) -> Findin
     return Finding(name, layer, held, detail, remedy, required=True)
 
 
-_REMEDIES = {
-    "user": "allow unprivileged user namespaces: on Ubuntu 24.04 load the profile in deploy/apparmor; elsewhere look at "
-    "the sysctls user.max_user_namespaces and kernel.unprivileged_userns_clone; in a container see README, Container",
-}
-
-
 def _failure(name: str, error: Exception) -> Finding:
     layer = error.layer if isinstance(error, LayerMissing) else None
     remedy = error.remedy if isinstance(error, LayerMissing) else ""
-    text = str(error)
-    if not remedy and ("namespace" in text or "uid map" in text):
-        remedy = _REMEDIES["user"]
-    return Finding(name, layer, False, text, remedy, required=True)
+    detail = error.reason if isinstance(error, LayerMissing) else str(error)
+    return Finding(name=name, layer=layer, held=False, detail=detail, remedy=remedy, required=True)

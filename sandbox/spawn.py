@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from io import FileIO
 from typing import TYPE_CHECKING, Any
 
+from sandbox import host
 from sandbox.confine import bwrap
 from sandbox.confine.uid import started_as
 from sandbox.errors import LayerMissing, SetupError
@@ -36,13 +37,16 @@ from sandbox.model import Child, Launcher
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from sandbox.model import Host, Meter, MeterLimits, Plan
+    from sandbox.meter import Meter, MeterLimits
+    from sandbox.model import Host, Plan
     from sandbox.slots import Slots
 
 NEW_ROOT = "/run/newroot"
 _SETUP_SECONDS = 15.0
 _REAP_SECONDS = 10.0
+_COMPLAINT_SECONDS = 0.1
 _DIAGNOSTIC_BYTES = 4096
+_PIDFDS = 2
 _MESSAGE_SPARE_BYTES = 1 << 20
 _SECCOMP_MODE_FILTER = 2
 _NAMESPACE_OF_LAYER = {
@@ -99,7 +103,7 @@ class Cold:
 
     def __init__(
         self,
-        host: Host,
+        facts: Host,
         filters: Sequence[bytes],
         thread: SpawnThread,
         slots: Slots | None,
@@ -109,13 +113,27 @@ class Cold:
         self._thread = thread
         self._slots = slots
         self._new_meter = new_meter
-        self._machine = host.machine
-        self._argv = bwrap.argv(host.bwrap, host.binds, host.links, NEW_ROOT, host.init)
+        self._machine = facts.machine
+        self._argv = bwrap.argv(facts.bwrap, facts.binds, facts.links, NEW_ROOT, facts.init)
         self._own_namespaces = {name: os.readlink(f"/proc/self/ns/{name}") for name in _NAMESPACE_OF_LAYER.values()}
         self._root = {
-            "binds": [[bind.source, bind.target] for bind in host.guest_binds],
-            "links": [list(link) for link in host.guest_links],
+            "binds": [[bind.source, bind.target] for bind in facts.guest_binds],
+            "links": [list(link) for link in facts.guest_links],
         }
+
+    def prove(self) -> None:
+        """Start what every run starts, without a job. Raises LayerMissing when this system refuses the namespaces."""
+        with contextlib.ExitStack() as scope:
+            control, diagnostics = self._start(scope, self._take_slot(scope))
+            control.shutdown(socket.SHUT_WR)  # init finds no job and ends without a word
+            control.settimeout(_SETUP_SECONDS)
+            try:
+                answered = control.recv(1) != b""
+            except OSError:
+                answered = True
+            complaint = _complaint(diagnostics)
+            if answered or complaint:
+                raise LayerMissing("user", complaint or "bwrap did not end", host.namespaces_remedy())
 
     @contextlib.contextmanager
     def spawn(self, plan: Plan) -> Iterator[Child]:
@@ -124,14 +142,21 @@ class Cold:
         Raises SetupError naming the step, or LayerMissing when a required layer did not come to hold.
         """
         with contextlib.ExitStack() as scope:
-            meter = self._new_meter(plan.meter_limits)
-            scope.callback(meter.close)
-            uid = self._slots.take() if self._slots else None
-            if self._slots and uid is not None:
-                scope.callback(self._slots.give, uid)
-            pipes = _pipes(scope, uid)
+            after_the_end = scope.enter_context(contextlib.ExitStack())  # of every process: it was entered first
+            uid = self._take_slot(scope)
             control, diagnostics = self._start(scope, uid)
+            # All of this while the interpreter inside starts up.
+            meter = self._new_meter(plan.meter_limits)
+            after_the_end.callback(meter.close)
+            pipes = _pipes(scope, uid)
             yield self._hand_over(scope, plan, meter, control, diagnostics, pipes)
+
+    def _take_slot(self, scope: contextlib.ExitStack) -> int | None:
+        if self._slots is None:
+            return None
+        uid = self._slots.take()
+        scope.callback(self._slots.give, uid)
+        return uid
 
     def _start(self, scope: contextlib.ExitStack, uid: int | None) -> tuple[socket.socket, int]:
         """Start bwrap; give our end of the control socket and the pipe where bwrap complains."""
@@ -164,16 +189,17 @@ class Cold:
         try:
             doors = meter.doors()
             _send_job(control, {**self._job(plan), "doors": len(doors)}, (*pipes.theirs, *doors))
-            ready, guest = _receive_ready(control, messages, diagnostics)
+            ready, guest, init = _receive_ready(control, messages, diagnostics)
         except TimeoutError as error:
             raise SetupError("init", 0, f"no answer within {_SETUP_SECONDS:g} s") from error
         except OSError as error:
             raise SetupError("init", error.errno or 0, _complaint(diagnostics)) from error
         scope.callback(os.close, guest)
+        scope.callback(_end_namespace, init)
         self._verify(plan, ready)
         if not doors:
             meter.add(_pid_of(guest))
-        control.setblocking(False)
+        control.settimeout(0)
         stdin, stdout, stderr, gate = pipes.ours
         return Child(
             control=control,
@@ -263,20 +289,22 @@ def _send_job(control: socket.socket, job: dict[str, Any], handed: tuple[FileIO,
     control.sendall(frame[sent:])
 
 
-def _receive_ready(control: socket.socket, messages: wire.Reader, diagnostics: int) -> tuple[dict[str, Any], int]:
-    """Wait for the guest to stand at its gate; give what init says of it, and its pidfd."""
+def _receive_ready(control: socket.socket, messages: wire.Reader, diagnostics: int) -> tuple[dict[str, Any], int, int]:
+    """Wait for the guest to stand at its gate; give what init says, and the pidfds of the guest and of init."""
     descriptors: list[int] = []
     try:
         while True:
-            data, received, _, _ = socket.recv_fds(control, 1 << 16, 1, socket.MSG_CMSG_CLOEXEC)
+            data, received, _, _ = socket.recv_fds(control, 1 << 16, _PIDFDS, socket.MSG_CMSG_CLOEXEC)
             descriptors += received
             if not data:
                 raise SetupError("bwrap or init ended early", 0, _complaint(diagnostics))
             for message in messages.feed(data):
                 if "failed" in message:
                     raise SetupError.told(message["failed"])
-                if "ready" in message and len(descriptors) == 1:
-                    return message["ready"], descriptors.pop()
+                if "ready" in message and len(descriptors) == _PIDFDS:
+                    guest, init = descriptors
+                    descriptors.clear()
+                    return message["ready"], guest, init
                 raise SetupError("init", 0, "spoke out of turn")
     except wire.WireError as error:
         raise SetupError("init", 0, str(error)) from error
@@ -285,9 +313,15 @@ def _receive_ready(control: socket.socket, messages: wire.Reader, diagnostics: i
             os.close(descriptor)
 
 
+def _readable(descriptor: int, seconds: float) -> bool:
+    waiter = select.poll()  # select(2) takes no descriptor above 1023
+    waiter.register(descriptor, select.POLLIN)
+    return bool(waiter.poll(seconds * 1000))
+
+
 def _complaint(diagnostics: int) -> str:
     """What bwrap (or a dying interpreter) wrote about itself, if anything."""
-    if not select.select([diagnostics], [], [], 0.1)[0]:
+    if not _readable(diagnostics, _COMPLAINT_SECONDS):
         return ""
     return os.read(diagnostics, _DIAGNOSTIC_BYTES).decode("utf-8", "replace").strip()
 
@@ -302,8 +336,22 @@ def _pid_of(pidfd: int) -> int:
     raise SetupError("find the guest", 0, "its process is gone")
 
 
+def _end_namespace(init: int) -> None:
+    """Kill init unless it has ended, wait until it has, and with it every process of its pid namespace.
+
+    The kernel lets the init of a pid namespace become a zombie only after all others are gone (pid_namespaces(7)).
+    """
+    try:
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(init, signal.SIGKILL)
+        if not _readable(init, _REAP_SECONDS):
+            raise SetupError("end the namespace", 0, f"init did not end within {_REAP_SECONDS:g} s of SIGKILL")
+    finally:
+        os.close(init)
+
+
 def _reap(process: subprocess.Popen[bytes]) -> None:
-    """Kill bwrap, and by that its pid namespace, and wait until the kernel has taken it all down."""
+    """Kill bwrap, and by that init if it lives, and wait for it."""
     with contextlib.suppress(ProcessLookupError):
         process.send_signal(signal.SIGKILL)
     try:

@@ -264,7 +264,7 @@ class _Watchman:
             self._forget(self._child.stdin)
 
     def _drain(self, stream: FileIO) -> None:
-        """Take what the pipe holds now. All that the main process wrote is in it; a descendant's later words are not."""
+        """Take what the pipe holds now: all of the main process's words, none of a descendant's later ones."""
         waiting = array.array("i", [0])
         fcntl.ioctl(stream.fileno(), termios.FIONREAD, waiting)
         left = waiting[0]

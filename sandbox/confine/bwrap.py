@@ -27,9 +27,7 @@ def argv(
     All capabilities are over the new namespaces only; init drops them before the guest exists. ``--as-pid-1`` because
     init is the reaper. ``--cap-add`` needs a bwrap that is not setuid, which is the only kind we accept.
     """
-    words = [bwrap]
-    for name in ("user", "pid", "net", "ipc", "uts", "cgroup"):
-        words.append(f"--unshare-{name}")
+    words = [bwrap, *(f"--unshare-{name}" for name in ("user", "pid", "net", "ipc", "uts", "cgroup"))]
     words += ["--uid", str(GUEST_ID), "--gid", str(GUEST_ID), "--hostname", HOST_NAME]
     words += ["--cap-add", "ALL", "--as-pid-1", "--die-with-parent", "--new-session"]
     words += ["--setenv", "LANG", "C.UTF-8"]

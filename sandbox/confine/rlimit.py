@@ -21,7 +21,7 @@ _PENDING_SIGNALS = 1024
 def rlimits(limits: Limits, meter_kind: str) -> tuple[tuple[int, int], ...]:
     """Return ``(resource number, value)`` pairs; init sets each as soft and hard limit just before exec.
 
-    ``meter_kind`` is :attr:`sandbox.model.Meter.kind`; with ``watch`` memory and tasks are bounded here too.
+    ``meter_kind`` is :attr:`sandbox.meter.Meter.kind`; with ``watch`` memory and tasks are bounded here too.
 
     - FSIZE (bytes of one file): the kernel answers with SIGXFSZ, which ends a program that knows nothing of it;
       Python ignores that signal and sees EFBIG. Neither proves anything, a guest can raise both by itself. So the

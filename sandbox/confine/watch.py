@@ -22,13 +22,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import psutil
 
 from sandbox.errors import SetupError
-from sandbox.model import Reading
+from sandbox.meter import Reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from io import FileIO
 
-    from sandbox.model import MeterLimits
+    from sandbox.meter import MeterLimits
 
 _KILL_ROUNDS = 25
 _QUIET_ROUNDS = 3

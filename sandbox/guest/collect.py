@@ -38,21 +38,10 @@ def collect(
         text = path.decode("utf-8", "replace")
         if not any(pattern.matches(text) for pattern in patterns):
             continue
-        reason = None
+        reason = "too_many" if sent >= most_files else _why_not(path, mode)
         content = b""
-        if stat.S_ISLNK(mode):
-            reason = "symlink"
-        elif not stat.S_ISREG(mode):
-            reason = "special"
-        elif text.encode("utf-8", "replace") != path:
-            reason = "name"
-        elif sent >= most_files:
-            reason = "too_many"
-        else:
-            try:
-                content, reason = _read(folder, name, left)
-            except OSError:
-                reason = "unreadable"
+        if reason is None:
+            content, reason = _read(folder, name, left)
         if reason is None:
             send(text, content)
             sent += 1
@@ -60,6 +49,19 @@ def collect(
         elif len(skipped) < most_files:
             skipped.append([text, reason])
     return skipped
+
+
+def _why_not(path: bytes, mode: int) -> str | None:
+    """Tell what, besides its size, keeps a file from being returned."""
+    if stat.S_ISLNK(mode):
+        return "symlink"
+    if not stat.S_ISREG(mode):
+        return "special"
+    try:
+        path.decode("utf-8")
+    except UnicodeDecodeError:
+        return "name"
+    return None
 
 
 def _walk(root: str) -> Iterator[tuple[bytes, int, bytes, int]]:
@@ -86,7 +88,7 @@ def _walk(root: str) -> Iterator[tuple[bytes, int, bytes, int]]:
                 mode = os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode
                 if stat.S_ISDIR(mode):
                     if len(path) == _PATH_MAX:
-                        raise OSError(errno.ENAMETOOLONG, "path too long")
+                        raise OSError(errno.ENAMETOOLONG, "path too long")  # noqa: TRY301 - as open would
                     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
                     below = os.open(name, flags, dir_fd=folder)
                     stack.append((path + b"/", below, _names(below)))
@@ -106,7 +108,11 @@ def _names(folder: int) -> list[bytes]:
 
 
 def _read(folder: int, name: bytes, most_bytes: int) -> tuple[bytes, str | None]:
-    descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    """Give the content, or why not."""
+    try:
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    except OSError:
+        return b"", "unreadable"
     try:
         size = os.fstat(descriptor).st_size  # true: nobody is left to change it
         if size > most_bytes:

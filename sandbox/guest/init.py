@@ -1,12 +1,12 @@
 """The first process inside, pid 1 of the run: build the root, lock down, fork the guest, report how it ended.
 
 Theory of operation. bwrap has already given this process its own user, pid, mount, net, ipc, uts and cgroup
-namespaces, an almost empty root, and all capabilities over those namespaces (none over the machine). ``main`` reads the
-job, builds the guest's root, then gives every privilege up: capabilities, new privileges, being dumpable, and by two
-seccomp filters most of the kernel. Only then does it fork. The child waits at the gate until the host has put it under
-its meter, makes itself an ordinary process and becomes the guest's program. The parent never runs a line of the guest's. It reaps whatever the
-guest leaves, reports the raw wait status of its main process, kills the rest (the pid namespace is all there is),
-walks the workspace, and ends; its end takes the namespaces with it.
+namespaces, an almost empty root, and all capabilities over those namespaces (none over the machine). ``main`` reads
+the job, builds the guest's root, then gives every privilege up: capabilities, new privileges, being dumpable, and by
+two seccomp filters most of the kernel. Only then does it fork. The child waits at the gate until the host has put it
+under its meter, makes itself an ordinary process and becomes the guest's program. The parent never runs a line of the
+guest's. It reaps whatever the guest leaves, reports the raw wait status of its main process, kills the rest (the pid
+namespace is all there is), walks the workspace, and ends; its end takes the namespaces with it.
 
 Against the guest: init is not dumpable before the guest exists, so ``/proc/1/{mem,environ,fd,…}`` refuse it; all its
 signals are at their default, which for pid 1 means that nothing inside can deliver one; seccomp lets nobody ``prlimit``
@@ -100,10 +100,11 @@ def _serve(host: _socket.socket) -> None:
             os.close(descriptor)
         os.write(oom_score, own_score)
         os.close(oom_score)
-        pidfd = os.pidfd_open(pid)
+        pidfds = (os.pidfd_open(pid), os.pidfd_open(os.getpid()))
         facts = {"namespaces": namespaces, **_confinement()}
-        _send(host, {"ready": facts}, pidfd)
-        os.close(pidfd)
+        _send(host, {"ready": facts}, *pidfds)
+        for pidfd in pidfds:
+            os.close(pidfd)
     _watch(host, job, pid, report_reader)
 
 

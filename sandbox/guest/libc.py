@@ -1,7 +1,7 @@
 """The few kernel calls that the standard library does not wrap. Each raises OSError with the call's name.
 
-Through ``_ctypes``, not ``ctypes``: the package around it costs init three milliseconds and gives it nothing. Structures
-are passed as the bytes they are.
+Through ``_ctypes``, not ``ctypes``: the package around it costs init three milliseconds and gives it nothing.
+Structures are passed as the bytes they are.
 
 Sources: mount(2), umount2(2), pivot_root(2), prctl(2), capset(2), seccomp(2), <linux/capability.h>, <linux/filter.h>.
 """
@@ -34,20 +34,20 @@ _FILTER_INSTRUCTION_BYTES = 8
 _EINVAL = 22
 
 
-class _Long(_ctypes._SimpleCData):  # type: ignore[misc]  # noqa: SLF001 - it is what ctypes.c_long is
+class _Long(_ctypes._SimpleCData):  # type: ignore[type-arg]  # noqa: SLF001 - it is what ctypes.c_long is
     _type_ = "l"
 
 
-class _CharP(_ctypes._SimpleCData):  # type: ignore[misc]  # noqa: SLF001 - and this ctypes.c_char_p
+class _CharP(_ctypes._SimpleCData):  # type: ignore[type-arg]  # noqa: SLF001 - and this ctypes.c_char_p
     _type_ = "z"
 
 
-class _Call(_ctypes.CFuncPtr):  # type: ignore[misc]
+class _Call(_ctypes.CFuncPtr):
     _flags_ = _ctypes.FUNCFLAG_CDECL | _ctypes.FUNCFLAG_USE_ERRNO
     _restype_ = _Long
 
 
-_process = _ctypes.dlopen(None, os.RTLD_NOW)
+_process = _ctypes.dlopen(None, os.RTLD_NOW)  # type: ignore[arg-type] # None is the process itself, dlopen(3)
 _mount, _umount2, _pivot_root, _prctl_call, _capset = (
     _Call(_ctypes.dlsym(_process, name)) for name in ("mount", "umount2", "pivot_root", "prctl", "capset")
 )
@@ -61,13 +61,13 @@ def _check(result: int, call: str) -> int:
 
 
 def mount(source: str | None, target: str, kind: str | None, flags: int, options: str | None = None) -> None:
-    """mount(2)."""
+    """Attach a file system, or change how one is attached (mount(2))."""
     encoded = [None if text is None else os.fsencode(text) for text in (source, target, kind, options)]
     _check(_mount(encoded[0], encoded[1], encoded[2], _Long(flags), encoded[3]), f"mount on {target}")
 
 
 def unmount(target: str, flags: int) -> None:
-    """umount2(2)."""
+    """Detach a file system (umount2(2))."""
     _check(_umount2(os.fsencode(target), flags), f"umount {target}")
 
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from types import CodeType, ModuleType, TracebackType
     from typing import Any, NoReturn
 
+_FileLoader: Any = type(__spec__.loader)  # this module came from a file too; importlib.machinery costs an import
 _FRAMES_OF_OURS = 1  # the one exec() call below
 _EXIT_UNCAUGHT = 1
 _EXIT_LOST_OUTPUT = 120  # what the interpreter answers when it could not flush (sys.exit in the Python library manual)
@@ -29,7 +30,7 @@ def run_exec(command: list[str], path: str, args: list[str], env: dict[str, str]
     for number in (_signal.SIGPIPE, _signal.SIGXFSZ, _signal.SIGINT):  # the interpreter changed these
         _signal.signal(number, _signal.SIG_DFL)
     argv = [*command, path, *args]
-    os.execve(argv[0], argv, env)
+    os.execve(argv[0], argv, env)  # noqa: S606 - no shell unless the guest asked for one
 
 
 def run_python(path: str, args: list[str], env: dict[str, str], hidden: tuple[str, ...]) -> NoReturn:
@@ -68,7 +69,7 @@ def _prepare(path: str, args: list[str], env: dict[str, str], hidden: tuple[str,
         __builtins__=sys.modules["builtins"],
         __cached__=None,
         __file__=path,
-        __loader__=type(__loader__)("__main__", path),  # this module's came from a file too
+        __loader__=_FileLoader("__main__", path),
     )
     sys.modules["__main__"] = main
 

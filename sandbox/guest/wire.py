@@ -5,7 +5,7 @@ then one value in the encoding below. In order::
 
     host -> init   job        descriptors with it: stdin, stdout, stderr, gate (the guest's ends), and the doors of
                               the meter, if it has any: the guest enters by writing to them
-    init -> host   ready      descriptor with it: a pidfd of the guest, which waits at the gate
+    init -> host   ready      descriptors with it: a pidfd of the guest, which waits at the gate, and one of init
     host           puts the guest under a meter without doors, then writes one byte to the gate: the guest runs
     init -> host   over       the guest's main process has ended: its raw wait status and resource usage
                               (init now kills and reaps every other process, then walks the workspace)
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 CONTROL_FD = 0  # standard input: the one place that needs no agreement on a number
 MAX_DEPTH = 8
 _HEADER_BYTES = 4
+_LONGEST_NUMBER = 64  # digits; bounds the work of int()
 
 JOB_KEYS = frozenset(
     {
@@ -73,7 +74,7 @@ def encode(value: Any) -> bytes:
     return len(body).to_bytes(_HEADER_BYTES, "little") + bytes(body)
 
 
-def _put(out: bytearray, value: Any) -> None:
+def _put(out: bytearray, value: Any) -> None:  # noqa: C901 - one branch a type is what a format is
     if value is None:
         out += b"n"
     elif value is True:
@@ -119,7 +120,7 @@ def decode(body: bytes) -> Any:
     return value
 
 
-def _take(body: bytes, at: int, depth: int) -> tuple[Any, int]:
+def _take(body: bytes, at: int, depth: int) -> tuple[Any, int]:  # noqa: C901, PLR0912 - likewise
     if depth > MAX_DEPTH:
         raise WireError("nested too deep")
     tag = body[at : at + 1]
@@ -136,7 +137,7 @@ def _take(body: bytes, at: int, depth: int) -> tuple[Any, int]:
             return raw, at
         if tag == b"s":
             return raw.decode("utf-8", "surrogateescape"), at
-        if len(raw) > 64:  # longer than any number we send; bounds the work of int()
+        if len(raw) > _LONGEST_NUMBER:
             raise WireError("number too long")
         return (int(raw) if tag == b"i" else float(raw)), at
     if tag == b"l":
@@ -174,7 +175,7 @@ def _take_sized(body: bytes, at: int) -> tuple[bytes, int]:
 
 
 class Reader:
-    """Cuts a stream of bytes into values. ``max_bytes`` bounds one frame and so what a hostile peer can make us hold."""
+    """Cuts a stream of bytes into values; ``max_bytes`` bounds a frame, and so what a peer can make us hold."""
 
     def __init__(self, max_bytes: int) -> None:
         self._max_bytes = max_bytes

@@ -12,7 +12,7 @@ from sandbox.confine.cgroup.group import Group, Hierarchy, Unavailable
 from sandbox.confine.cgroup.instance import instance_alive, instance_name
 from sandbox.confine.cgroup.mounts import parse_mountinfo, parse_own_groups
 from sandbox.errors import SetupError
-from sandbox.model import MeterLimits
+from sandbox.meter import MeterLimits
 
 __all__ = ["Group", "Hierarchy", "Unavailable", "instance_alive", "instance_name", "locate", "probe"]
 

@@ -13,12 +13,12 @@ import signal
 import threading
 import time
 from abc import ABC, abstractmethod
-from io import FileIO
 from dataclasses import dataclass, replace
+from io import FileIO
 from typing import TYPE_CHECKING
 
 from sandbox.errors import SetupError
-from sandbox.model import Meter, MeterLimits, Reading
+from sandbox.meter import Meter, MeterLimits, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ PARENT = "fumehood"
 _SWEEPABLE = re.compile(r"([1-9][0-9]*-[0-9]+)\.[A-Za-z0-9_-]+")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _PATIENCE_SECONDS = 3.0
-_PAUSES = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)
+_PAUSES = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)
 
 
 @dataclass(frozen=True, slots=True)

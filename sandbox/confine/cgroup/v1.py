@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import errno
-from io import FileIO
 import os
+from io import FileIO
 from typing import TYPE_CHECKING
 
 from sandbox.confine.cgroup.group import (
@@ -25,7 +25,7 @@ from sandbox.confine.cgroup.group import (
     put_if_present,
 )
 from sandbox.errors import SetupError
-from sandbox.model import MeterLimits, Reading
+from sandbox.meter import MeterLimits, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

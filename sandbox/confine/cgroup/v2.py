@@ -25,7 +25,7 @@ from sandbox.confine.cgroup.group import (
     words,
     write,
 )
-from sandbox.model import MeterLimits, Reading
+from sandbox.meter import MeterLimits, Reading
 
 if TYPE_CHECKING:
     from sandbox.confine.cgroup.mounts import Mount

@@ -19,7 +19,7 @@ import pytest
 from sandbox.confine import cgroup
 from sandbox.confine.cgroup import group as group_module
 from sandbox.errors import SetupError
-from sandbox.model import MeterLimits
+from sandbox.meter import MeterLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

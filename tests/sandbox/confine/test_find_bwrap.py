@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import os
 import stat
 from pathlib import Path
 
@@ -8,6 +7,7 @@ import pytest
 
 from sandbox.confine.find_bwrap import LINK, Bwrap, find
 from sandbox.errors import LayerMissing
+from sandbox.host import runtimes_directories
 
 
 def program(path: Path, says: str, mode: int = 0o755) -> Path:
@@ -121,5 +121,4 @@ def test_gives_the_program_an_empty_environment(system: Path, tmp_path: Path, mo
 
 def test_finds_one_on_this_machine() -> None:
     """The machine the tests run on has one, or the tests could not confine anything."""
-    found = find(runtimes=[Path(os.environ.get("FUMEHOOD_RUNTIMES", "/var/lib/fumehood/runtimes"))])
-    assert found.path.is_absolute()
+    assert find(runtimes=runtimes_directories(None)).path.is_absolute()

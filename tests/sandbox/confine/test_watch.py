@@ -15,7 +15,7 @@ import pytest
 
 from sandbox.confine.watch import Watch
 from sandbox.errors import SetupError
-from sandbox.model import MeterLimits
+from sandbox.meter import MeterLimits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
