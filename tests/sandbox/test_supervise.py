@@ -73,7 +73,7 @@ def stage() -> Iterator[Stage]:
         near, far = socket.socketpair()
         scope.enter_context(near)
         scope.enter_context(far)
-        near.setblocking(False)
+        near.settimeout(0)
         ends = {}
         for name in ("stdin", "stdout", "stderr", "gate"):
             reader, writer = (scope.enter_context(FileIO(fd, mode)) for fd, mode in zip(os.pipe(), "rw", strict=True))
