@@ -279,38 +279,30 @@ def _pipes(scope: contextlib.ExitStack, uid: int | None) -> _Pipes:
 
 
 def _send_job(control: socket.socket, job: dict[str, Any], handed: tuple[FileIO, ...]) -> None:
-    """Send the job, ``handed`` with its first bytes, and let go of our copies of them."""
+    """Send the job with the descriptors ``handed`` over, and let go of our copies of them."""
     try:
-        frame = memoryview(wire.encode(job))
-        sent = socket.send_fds(control, [frame], [each.fileno() for each in handed])
+        wire.send(control, job, [each.fileno() for each in handed])
     finally:
         for each in handed:
             each.close()
-    control.sendall(frame[sent:])
 
 
 def _receive_ready(control: socket.socket, messages: wire.Reader, diagnostics: int) -> tuple[dict[str, Any], int, int]:
     """Wait for the guest to stand at its gate; give what init says, and the pidfds of the guest and of init."""
-    descriptors: list[int] = []
     try:
-        while True:
-            data, received, _, _ = socket.recv_fds(control, 1 << 16, _PIDFDS, socket.MSG_CMSG_CLOEXEC)
-            descriptors += received
-            if not data:
-                raise SetupError("bwrap or init ended early", 0, _complaint(diagnostics))
-            for message in messages.feed(data):
-                if "failed" in message:
-                    raise SetupError.told(message["failed"])
-                if "ready" in message and len(descriptors) == _PIDFDS:
-                    guest, init = descriptors
-                    descriptors.clear()
-                    return message["ready"], guest, init
-                raise SetupError("init", 0, "spoke out of turn")
+        message, descriptors = wire.receive(control, messages)
     except wire.WireError as error:
         raise SetupError("init", 0, str(error)) from error
-    finally:
-        for descriptor in descriptors:
-            os.close(descriptor)
+    if message is not None and "ready" in message and len(descriptors) == _PIDFDS:
+        guest, init = descriptors
+        return message["ready"], guest, init
+    for descriptor in descriptors:
+        os.close(descriptor)
+    if message is None:
+        raise SetupError("bwrap or init ended early", 0, _complaint(diagnostics))
+    if "failed" in message:
+        raise SetupError.told(message["failed"])
+    raise SetupError("init", 0, "spoke out of turn")
 
 
 def _readable(descriptor: int, seconds: float) -> bool:

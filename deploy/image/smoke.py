@@ -58,7 +58,7 @@ def main() -> None:
             sys.exit(f"{asked}: HTTP {code} {result}")
         if asked.get("collect") and [file["path"] for file in result["files"]] != ["plot.png"]:
             sys.exit(f"{asked}: no picture in {result}")
-        print(f"{status}: {result['usage']['wall_seconds']:.3f} s: {str(asked['code'])[:60]}")
+        print(f"{status}: {result['usage']['wall_seconds']:.3f} s: {asked['code']!r}")
     print("layers:", *result["layers"])
 
 

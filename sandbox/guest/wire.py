@@ -1,26 +1,29 @@
-"""The conversation between the host and the init of one run: the only file both sides of the wall import.
+"""The conversation between the host and the two processes of ours inside: the only file both sides of the wall import.
 
-One stream socket, init's descriptor :data:`CONTROL_FD`. Every message is a frame: a four-byte little-endian length,
-then one value in the encoding below. In order::
+The host talks to init, pid 1, over one stream socket, init's descriptor :data:`CONTROL_FD`. Init has forked the process
+that will become the guest before any job is known, and talks to it over a socket pair. Every message is a frame: a
+four-byte little-endian length, then one value in the encoding below. In order::
 
-    host -> init   job        descriptors with it: stdin, stdout, stderr, gate (the guest's ends), and the doors of
-                              the meter, if it has any: the guest enters by writing to them
-    init -> host   ready      descriptors with it: a pidfd of the guest, which waits at the gate, and one of init
-    host           puts the guest under a meter without doors, then writes one byte to the gate: the guest runs
-    init -> host   over       the guest's main process has ended: its raw wait status and resource usage
-                              (init now kills and reaps every other process, then walks the workspace)
-    init -> host   file       one per collected file
-    init -> host   done       what was skipped, whether the disk was full; init ends, and with it the pid namespace
+    host -> init    job      descriptors with it: stdin, stdout, stderr, gate (the guest's ends), and the doors of the
+                             meter, if it has any: a process enters by writing to them
+    init -> become  orders   once the root is built: the part of the job that is the guest's, and all the descriptors
+    become -> init  set      it is confined, metered where there are doors, and waits at the gate
+    init -> host    ready    descriptors with it: a pidfd of that process, and one of init
+    host            puts the process under a meter without doors, then writes one byte to the gate: the guest runs
+    init -> host    over     the guest's main process has ended: its raw wait status and resource usage
+                             (init now kills and reaps every other process, then walks the workspace)
+    init -> host    file     one per collected file
+    init -> host    done     what was skipped, whether the disk was full; init ends, and with it the pid namespace
 
-or, at any point before ``over``::
+or, at any point before ``over``, of either process::
 
-    init -> host   failed     the step that failed and its errno; init ends
+    -> host         failed   the step that failed and its errno; init ends
 
-Job (a dict of what the plan decided; see :data:`JOB_KEYS`), and the keys of each answer:
+Job and orders are dicts of what the plan decided (:data:`JOB_KEYS`, :data:`ORDER_KEYS`). The keys of each answer:
 
 ========  ==========================================================================================
 ready     ``namespaces`` {name: inode text}, ``seccomp`` filter mode, ``no_new_privs``, ``capabilities``
-          (all sets or-ed), as the kernel tells them of init after lock-down
+          (all sets or-ed), as the kernel tells them of the process that becomes the guest
 over      ``status`` raw wait status, ``cpu_seconds`` and ``max_rss_bytes`` of the guest's main process
 file      ``path``, ``content``
 done      ``skipped`` [[path, reason]], ``disk_full``
@@ -34,33 +37,42 @@ longer than the reader's bound, nests deeper than :data:`MAX_DEPTH`, or is not e
 
 from __future__ import annotations
 
+import _socket
+import os
+import sys
+
 TYPE_CHECKING = False  # typing costs init several milliseconds; mypy knows this name
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import Any
 
 CONTROL_FD = 0  # standard input: the one place that needs no agreement on a number
 MAX_DEPTH = 8
 _HEADER_BYTES = 4
+_CHUNK_BYTES = 1 << 18
+_MOST_DESCRIPTORS = 16
 _LONGEST_NUMBER = 64  # digits; bounds the work of int()
 
-JOB_KEYS = frozenset(
+ORDER_KEYS = frozenset(
     {
-        "root",  # how to build the guest's root: see init.build_root
-        "files",  # [[path, bytes]] laid into the workspace
         "source_name",  # file name under /run/job
-        "code",  # bytes of it
         "command",  # program and leading arguments; None: run inside this interpreter
         "args",
         "env",
         "rlimits",  # [[resource, value]], soft and hard alike
-        "doors",  # how many of the descriptors are doors
         "affinity",  # [cpu numbers], or None where a cgroup throttles
         "filters",  # [BPF bytes], loaded in this order
-        "collect",  # globs relative to the workspace
-        "files_out",
-        "files_out_bytes",
+        "doors",  # how many of the descriptors are doors
     }
 )
+JOB_KEYS = ORDER_KEYS | {
+    "root",  # how to build the guest's root: see root.build
+    "files",  # [[path, bytes]] laid into the workspace
+    "code",  # bytes of the source
+    "collect",  # globs relative to the workspace
+    "files_out",
+    "files_out_bytes",
+}
 
 
 class WireError(Exception):
@@ -195,3 +207,42 @@ class Reader:
             values.append(decode(bytes(self._buffer[_HEADER_BYTES:end])))
             del self._buffer[:end]
         return values
+
+
+def send(link: _socket.socket, value: Any, descriptors: Sequence[int] = ()) -> None:
+    """Send one value, and with its first bytes the descriptors (SCM_RIGHTS, unix(7)). Raises OSError."""
+    data = memoryview(encode(value))
+    ancillary = []
+    if descriptors:
+        payload = b"".join(each.to_bytes(4, sys.byteorder) for each in descriptors)
+        ancillary.append((_socket.SOL_SOCKET, _socket.SCM_RIGHTS, payload))
+    while data:
+        data = data[link.sendmsg([data[:_CHUNK_BYTES]], ancillary, _socket.MSG_NOSIGNAL) :]
+        ancillary = []
+
+
+def receive(link: _socket.socket, reader: Reader) -> tuple[Any, list[int]]:
+    """Wait for one value, with the descriptors that came with it, close-on-exec. None at the end of the stream.
+
+    The peer speaks only when it is its turn, so what comes is one value. Raises OSError, and WireError with every
+    descriptor closed.
+    """
+    descriptors: list[int] = []
+    try:
+        while True:
+            space = _socket.CMSG_SPACE(4 * _MOST_DESCRIPTORS)
+            data, ancillary, _, _ = link.recvmsg(_CHUNK_BYTES, space, _socket.MSG_CMSG_CLOEXEC)
+            for level, kind, payload in ancillary:
+                if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
+                    words = (payload[at : at + 4] for at in range(0, len(payload), 4))
+                    descriptors += [int.from_bytes(word, sys.byteorder) for word in words]
+            values = reader.feed(data)
+            if values or not data:
+                (value,) = values or [None]
+                return value, descriptors
+    except BaseException as error:
+        for descriptor in descriptors:
+            os.close(descriptor)
+        if isinstance(error, ValueError):
+            raise WireError("more than one message at a time") from None
+        raise
