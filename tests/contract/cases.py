@@ -59,7 +59,7 @@ class Case:
                 continue
             if got != want:
                 wrong[name] = (got, want)
-        assert wrong == {}, result.stderr[-500:]
+        assert wrong == {}, f"(got, wanted): {wrong}\n{result.stderr[-500:]}"
         assert result.stdout_bytes >= 0
         assert result.usage.wall_seconds > 0
 

@@ -242,7 +242,7 @@ STDIN = (
         "all-of-it",
         "import sys; print(ascii(sys.stdin.read()))",
         options={"stdin": "é\r\n\0x".encode()},
-        stdout="'\\xe9\\n\\x00x'\n",
+        stdout="'\\xe9\\r\\n\\x00x'\n",
     ),
     python(
         "bytes",
