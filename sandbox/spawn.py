@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 NEW_ROOT = "/run/newroot"
 _SETUP_SECONDS = 15.0
+_FAREWELL_SECONDS = 1.0
 _REAP_SECONDS = 10.0
 _COMPLAINT_SECONDS = 0.1
 _DIAGNOSTIC_BYTES = 4096
@@ -172,7 +173,7 @@ class Cold:
         finally:
             far.close()
             os.close(complaint)
-        scope.callback(_reap, process)
+        scope.callback(_reap, process, control)
         return control, diagnostics
 
     def _hand_over(
@@ -342,11 +343,19 @@ def _end_namespace(init: int) -> None:
         os.close(init)
 
 
-def _reap(process: subprocess.Popen[bytes]) -> None:
-    """Kill bwrap, and by that init if it lives, and wait for it."""
-    with contextlib.suppress(ProcessLookupError):
-        process.send_signal(signal.SIGKILL)
+def _reap(process: subprocess.Popen[bytes], control: socket.socket) -> None:
+    """Wait for bwrap, who reaps init and then ends; where it does not, kill it, and by that init.
+
+    Its own end is waited for so that init is not handed to whoever is pid 1 here, who may not reap it.
+    """
+    with contextlib.suppress(OSError):
+        control.shutdown(socket.SHUT_RDWR)  # an init that still waits for its job ends
+    pidfd = os.pidfd_open(process.pid)
     try:
-        process.wait(_REAP_SECONDS)
-    except subprocess.TimeoutExpired as error:
-        raise SetupError("reap bwrap", 0, f"it did not end within {_REAP_SECONDS:g} s of SIGKILL") from error
+        if not _readable(pidfd, _FAREWELL_SECONDS):
+            process.kill()
+        if not _readable(pidfd, _REAP_SECONDS):
+            raise SetupError("reap bwrap", 0, f"it did not end within {_REAP_SECONDS:g} s of SIGKILL")
+    finally:
+        os.close(pidfd)
+    process.wait()

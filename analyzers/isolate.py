@@ -1,0 +1,246 @@
+"""Analyse in another process: text that crashes, hangs or bloats its reader costs one answer, never the caller.
+
+A worker that died, was late or said something odd is replaced, and its answer is a report whose verdict is
+``incomplete``. Workers get an empty environment, no open files but their two pipes, and limits on memory and time.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import selectors
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from analyzers import wire
+from analyzers.analyze import language_named, unanswered_report
+from analyzers.deadline import Deadline
+from analyzers.model import Report, Severity
+
+_PACKAGE_ROOT = str(Path(__file__).resolve().parents[1])
+_START = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from analyzers.worker import main; main(int(sys.argv[2]))"
+)
+_START_SECONDS = 30.0
+_CHUNK = 1 << 16
+
+
+class PoolClosedError(RuntimeError):
+    """The pool was asked after it was closed."""
+
+
+class _NoAnswerError(Exception):
+    """The worker is of no further use; the text says why, for the report."""
+
+
+def analyze_isolated(
+    code: str | bytes,
+    language: str = "python",
+    *,
+    threshold: Severity = Severity.LOW,
+    filename: str | None = None,
+    fixes: bool = True,
+    seconds: float = 10.0,
+    memory_bytes: int = 1 << 30,
+) -> Report:
+    """Analyse once in a process of its own. Starting it costs about half a second; a :class:`Pool` keeps them."""
+    with Pool(1, seconds=seconds, memory_bytes=memory_bytes) as pool:
+        return pool.analyze(code, language, threshold=threshold, filename=filename, fixes=fixes)
+
+
+class Pool:
+    """Up to ``size`` worker processes, started when first needed and kept. Any thread may use it."""
+
+    def __init__(self, size: int = 2, *, seconds: float = 10.0, memory_bytes: int = 1 << 30) -> None:
+        self._seconds = seconds
+        self._memory_bytes = memory_bytes
+        self._slots = threading.Semaphore(size)
+        self._lock = threading.Lock()
+        self._idle: list[_Worker] = []
+        self._closed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def analyze(
+        self,
+        code: str | bytes,
+        language: str = "python",
+        *,
+        threshold: Severity = Severity.LOW,
+        filename: str | None = None,
+        fixes: bool = True,
+        seconds: float | None = None,
+    ) -> Report:
+        """Do as :func:`analyzers.analyze` does, within ``seconds`` counted from when a worker is free.
+
+        Raises UnknownLanguageError, and PoolClosedError after :meth:`close`. Waiting for a worker is bounded by the
+        same ``seconds``.
+        """
+        language = language_named(language)
+        allowed = self._seconds if seconds is None else seconds
+        request: dict[str, Any] = {
+            "language": language,
+            "threshold": Severity(threshold).value,
+            "fixes": fixes,
+            "seconds": allowed,
+        }
+        if isinstance(code, bytes):
+            request["bytes"] = base64.b64encode(code).decode()
+        else:
+            request["text"] = code
+        if not self._slots.acquire(timeout=allowed):
+            return unanswered_report(language, "no analyser was free in time", filename)
+        try:
+            return self._ask(request, allowed, filename)
+        except _NoAnswerError as error:
+            return unanswered_report(language, str(error), filename)
+        finally:
+            self._slots.release()
+
+    def _ask(self, request: dict[str, Any], seconds: float, filename: str | None) -> Report:
+        try:
+            worker = self._take()
+        except (OSError, wire.BrokenFrameError) as error:
+            raise _NoAnswerError("the analyser could not be started") from error
+        try:
+            answer = worker.ask(request, Deadline(seconds))
+            report = wire.report_from(answer.get("report"), filename)
+        except (OSError, wire.BrokenFrameError) as error:
+            worker.kill()
+            raise _NoAnswerError("the analyser gave no answer that can be read") from error
+        except BaseException:
+            worker.kill()
+            raise
+        if answer.get("last") is not False:
+            worker.kill()
+        else:
+            self._give_back(worker)
+        return report
+
+    def _take(self) -> _Worker:
+        with self._lock:
+            if self._closed:
+                raise PoolClosedError("this pool of analysers is closed")
+            while self._idle:
+                worker = self._idle.pop()
+                if worker.alive():
+                    return worker
+                worker.kill()
+        return _Worker(self._memory_bytes)
+
+    def _give_back(self, worker: _Worker) -> None:
+        with self._lock:
+            if not self._closed:
+                self._idle.append(worker)
+                return
+        worker.kill()
+
+    def close(self) -> None:
+        """End every idle worker now, and each busy one with its answer."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        for worker in idle:
+            worker.kill()
+
+
+class _Worker:
+    """One worker process, used by one thread at a time."""
+
+    def __init__(self, memory_bytes: int) -> None:
+        # Isolated mode ignores PYTHON* and the working directory; what this process can import, the worker can.
+        path = json.dumps([_PACKAGE_ROOT, *(entry for entry in sys.path if os.path.isabs(entry))])  # noqa: PTH117 - a str
+        self._process = subprocess.Popen(
+            [sys.executable, "-I", "-X", "utf8", "-c", _START, path, str(memory_bytes)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            env={},
+            start_new_session=True,
+        )
+        assert self._process.stdin is not None  # noqa: S101 - asked for above
+        assert self._process.stdout is not None  # noqa: S101 - likewise
+        self._in, self._out = self._process.stdin, self._process.stdout
+        os.set_blocking(self._in.fileno(), False)
+        os.set_blocking(self._out.fileno(), False)
+        self._buffer = bytearray()
+        try:
+            self._exchange(b"", Deadline(_START_SECONDS))
+        except BaseException:
+            self.kill()
+            raise
+
+    def alive(self) -> bool:
+        return self._process.poll() is None
+
+    def ask(self, request: dict[str, Any], deadline: Deadline) -> dict[str, Any]:
+        return self._exchange(wire.pack(request), deadline)
+
+    def kill(self) -> None:
+        """End it now and wait for its end. It holds nothing that would have to be put away."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._in, self._out):
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+    def _exchange(self, frame: bytes, deadline: Deadline) -> dict[str, Any]:
+        """Write a frame and read one, whichever is possible first, until the deadline."""
+        unsent = memoryview(frame)
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._out, selectors.EVENT_READ)
+            if unsent:
+                selector.register(self._in, selectors.EVENT_WRITE)
+            while True:
+                ready = selector.select(deadline.left())
+                if not ready:
+                    raise _NoAnswerError("the analyser was stopped: it took too long")
+                for key, _ in ready:
+                    if key.fileobj is self._in:
+                        unsent = unsent[self._write(unsent) :]
+                        if not unsent:
+                            selector.unregister(self._in)
+                    elif (body := self._read()) is not None:
+                        return wire.unpack(body)
+
+    def _write(self, unsent: memoryview) -> int:
+        try:
+            return os.write(self._in.fileno(), unsent[:_CHUNK])
+        except BlockingIOError:
+            return 0
+        except OSError as error:
+            raise _NoAnswerError("the analyser died while reading this text") from error
+
+    def _read(self) -> bytes | None:
+        """Take in what there is; return a frame's body once it is complete."""
+        try:
+            chunk = os.read(self._out.fileno(), _CHUNK)
+        except BlockingIOError:
+            return None
+        if not chunk:
+            raise _NoAnswerError("the analyser died while reading this text")
+        self._buffer += chunk
+        if len(self._buffer) < wire.HEAD.size:
+            return None
+        length = wire.HEAD.unpack_from(self._buffer)[0]
+        if length > wire.MAX_FRAME:
+            raise wire.BrokenFrameError("too long")
+        end = wire.HEAD.size + length
+        if len(self._buffer) < end:
+            return None
+        body = bytes(self._buffer[wire.HEAD.size : end])
+        del self._buffer[:end]
+        return body

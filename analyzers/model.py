@@ -1,0 +1,129 @@
+"""The nouns of the analysers: a Finding and what it is made of, and the Report that holds them. Frozen; no behaviour.
+
+Lines and columns count from 1, columns count characters (code points), and ends are exclusive.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class UnknownLanguageError(ValueError):
+    """No analyser reads this language; the text names those that do."""
+
+    def __init__(self, language: str, known: tuple[str, ...]) -> None:
+        super().__init__(f"unknown language {language[:40]!r}; known: {', '.join(known)}")
+        self.language = language
+        self.known = known
+
+
+class Severity(StrEnum):
+    """How much harm the code can do if the finding is right."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+    INFO = "info"
+
+    @property
+    def rank(self) -> int:
+        """3 for high down to 0 for info: severities compare by this, never by their letters."""
+        return _RANKS[self]
+
+
+_RANKS = {Severity.HIGH: 3, Severity.MEDIUM: 2, Severity.LOW: 1, Severity.INFO: 0}
+
+
+class Confidence(StrEnum):
+    """How sure the rule is that it saw what it says."""
+
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+class Verdict(StrEnum):
+    """One word for a gate: ``incomplete`` means nothing failed, but not everything could be looked at."""
+
+    PASS = "pass"  # noqa: S105 - a verdict
+    FAIL = "fail"
+    INCOMPLETE = "incomplete"
+
+
+class Parse(StrEnum):
+    """How much of the text was understood as a program; ``text`` means that only tokens were looked at."""
+
+    FULL = "full"
+    REPAIRED = "repaired"
+    PARTIAL = "partial"
+    TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A stretch of the source."""
+
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """Replace what ``span`` covers by ``text``; an empty span inserts."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """Edits that belong together. ``safe`` means: a program that was right before behaves the same after."""
+
+    edits: tuple[Edit, ...]
+    safe: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing a rule saw. ``also`` holds the names other tools give to the same thing."""
+
+    rule: str
+    name: str
+    severity: Severity
+    confidence: Confidence
+    message: str
+    span: Span
+    cwe: int | None = None
+    snippet: str = ""
+    fix: Fix | None = None
+    also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ParseError:
+    """Why the text is not a program, and where that shows."""
+
+    line: int
+    column: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """All that is known about one source. ``total`` and ``counts`` count every finding, ``findings`` may be cut."""
+
+    language: str
+    verdict: Verdict
+    parse: Parse = Parse.FULL
+    parse_error: ParseError | None = None
+    unparsed: tuple[tuple[int, int], ...] = ()
+    """First and last line of each stretch that no parser understood."""
+    total: int = 0
+    counts: tuple[tuple[Severity, int], ...] = ()
+    suppressed: int = 0
+    capabilities: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    filename: str | None = None

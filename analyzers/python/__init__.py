@@ -1,0 +1,1 @@
+"""Rules for Python, one family a file."""

@@ -1,0 +1,151 @@
+"""Rules about text that becomes code."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from analyzers.model import Confidence, Severity, Span
+from analyzers.python.tree import Tree
+from analyzers.rule import Hit, Rule
+
+
+def eval_used(tree: Tree) -> Iterator[Hit]:
+    """``eval`` runs whatever expression it is given.
+
+    Whoever decides the text decides what the program does. For literals (numbers, strings, lists, dicts)
+    ``ast.literal_eval`` reads the same text and runs nothing; for a choice among known actions use a dict of
+    functions.
+
+    The builtin is recognised through import, assignment, ``builtins.eval``, ``getattr(builtins, "eval")`` and when
+    it is handed on as in ``map(eval, lines)``. A function or method of yours that is called ``eval`` is not it.
+    """
+    return _uses(tree, "eval", ("B307",))
+
+
+def exec_used(tree: Tree) -> Iterator[Hit]:
+    """``exec`` runs whatever statements it is given.
+
+    Whoever decides the text decides what the program does. There is no safe subset of it: call functions, import
+    modules, or run the text in a sandbox.
+
+    The builtin is recognised in the same ways as ``eval`` is by FH101.
+    """
+    return _uses(tree, "exec", ("B102",))
+
+
+def _uses(tree: Tree, name: str, bandit: tuple[str, ...]) -> Iterator[Hit]:
+    if name not in tree.source.text:
+        return
+    wanted = f"builtins.{name}"
+    for call in tree.all(ast.Call):
+        if wanted in tree.names.origins(call.func):
+            direct = isinstance(call.func, ast.Name) and call.func.id == name
+            how = "" if direct else " (through another name)"
+            confidence = Confidence.HIGH if tree.names.certain(call.func) else Confidence.MEDIUM
+        elif isinstance(call.func, ast.Name) and call.func.id == name and not tree.names.hides_builtin(call.func):
+            how, confidence = " (if no other function of this name was put in its place)", Confidence.MEDIUM
+        else:
+            how, confidence = "", None
+        if confidence is not None:
+            yield Hit(
+                span=tree.span(call),
+                message=f"{name} runs the text it is given as code{how}",
+                also=bandit,
+                confidence=confidence,
+            )
+        for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
+            if isinstance(argument, (ast.Name, ast.Attribute)) and wanted in tree.names.origins(argument):
+                yield Hit(
+                    span=tree.span(argument),
+                    message=f"{name} is handed to another function, which will run text as code",
+                    confidence=Confidence.MEDIUM,
+                )
+
+
+def hidden_calls(tree: Tree) -> set[Span]:
+    """Where a function of the source's own is called that merely has the builtin's name; Bandit takes it for that."""
+    return {
+        tree.span(call)
+        for call in (tree.all(ast.Call) if "eval" in tree.source.text or "exec" in tree.source.text else ())
+        if isinstance(call.func, ast.Name)
+        and call.func.id in {"eval", "exec"}
+        and tree.names.hides_builtin(call.func)
+        and f"builtins.{call.func.id}" not in tree.names.origins(call.func)
+    }
+
+
+_MISSES = (
+    "model.{0}()\n",
+    "self.model.{0}(x)\n",
+    "# {0}(x)\n",
+    "text = '{0}(x)'\n",
+    '"""{0}(x)"""\n',
+    "def {0}(x):\n    return x\n{0}(1)\n",
+    "class A:\n    def {0}(self):\n        return self.{0}()\n",
+    "def f({0}):\n    return {0}(1)\n",
+    "from mine import {0}\n{0}(1)\n",
+    "import mine as builtins\nbuiltins.{0}(x)\n",
+    "for {0} in handlers:\n    {0}(1)\n",
+    "{0} = lambda text: text\n{0}(1)\n",
+    "from numexpr import evaluate\nevaluate('a')\nexecute('b')\n",
+)
+_HITS = (
+    "if 0:\n    def {0}(x): pass\n{0}(x)\n",
+    "{0}(x)\ndef {0}(x): pass\n",
+    "{0} = print\ndel {0}\n{0}(x)\n",
+    "for {0} in ():\n    pass\n{0}(x)\n",
+    "def f():\n    global {0}\n    {0} = print\n{0}(x)\n",
+    "{0}(x)\n",
+    "e = {0}\ne(x)\n",
+    "from builtins import {0}\n{0}(x)\n",
+    "from builtins import {0} as e\ne(x)\n",
+    "import builtins\nbuiltins.{0}(x)\n",
+    "import builtins as b\nb.{0}(x)\n",
+    "__builtins__.{0}(x)\n",
+    "__builtins__['{0}'](x)\n",
+    "import builtins\ngetattr(builtins, '{0}')(x)\n",
+    "__import__('builtins').{0}(x)\n",
+    "import importlib\nimportlib.import_module('builtins').{0}(x)\n",
+    "import builtins\nvars(builtins)['{0}'](x)\n",
+    "globals()['__builtins__'].{0}(x)\n",
+    "if (e := {0}):\n    e(x)\n",
+    "a, b = {0}, print\na(x)\n",
+    "def f(run={0}):\n    run(x)\n",
+    "def f():\n    global e\n    e = {0}\ne(x)\n",
+    "class A:\n    def {0}(self):\n        return {0}(self.x)\n",
+    "def f(x):\n    {0} = g\n    return {0}(x)\n{0}(x)\n",
+    "(a or {0})(x)\n",
+    "values = map({0}, lines)\n",
+    "y = f'{{{0}(x)}}'\n",
+)
+
+
+def _named(samples: tuple[str, ...], name: str) -> tuple[str, ...]:
+    return tuple(sample.replace("{0}", name).replace("{{", "{").replace("}}", "}") for sample in samples)
+
+
+RULES: tuple[Rule[Tree], ...] = (
+    Rule(
+        id="FH101",
+        name="eval-used",
+        severity=Severity.HIGH,
+        confidence=Confidence.HIGH,
+        cwe=95,
+        check=eval_used,
+        also=("B307",),
+        hits=_named(_HITS, "eval"),
+        misses=(*_named(_MISSES, "eval"), "import ast\nast.literal_eval(x)\n", "df.eval('a + b')\n"),
+    ),
+    Rule(
+        id="FH102",
+        name="exec-used",
+        severity=Severity.HIGH,
+        confidence=Confidence.HIGH,
+        cwe=95,
+        check=exec_used,
+        also=("B102",),
+        hits=_named(_HITS, "exec"),
+        misses=(*_named(_MISSES, "exec"), "cursor.exec('select 1')\n"),
+    ),
+)

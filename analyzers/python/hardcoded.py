@@ -1,0 +1,262 @@
+"""Rules about secrets that Python's syntax shows: a telling name beside a literal value."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from analyzers.credentials import holds_secret
+from analyzers.model import Confidence, Severity, Span
+from analyzers.python.tree import Tree
+from analyzers.rule import Hit, Rule
+from analyzers.secrets import MASK
+
+_MAX_PARTS = 32
+_SHOWN_NAME = 60
+_LOOKUPS = frozenset({"get", "getenv", "setdefault", "pop", "setattr", "setenv", "putenv"})
+_AUTH_CLASSES = frozenset({"HTTPBasicAuth", "HTTPDigestAuth", "HTTPProxyAuth", "BasicAuth"})
+Pair = tuple[str, ast.expr, ast.expr | None, str]
+"""A name, the value beside it, the node that names it (None: only the value is shown), and Bandit's id for the form."""
+
+
+def hardcoded_secret(tree: Tree) -> Iterator[Hit]:
+    """A password, key or token is written into the program, under a name that says so.
+
+    Everyone who can read the source can use it, and changing it means changing the program. Read it from the
+    environment or a secret store: ``os.environ["DB_PASSWORD"]``.
+
+    Assignments, attributes, keyword arguments, dict keys, defaults and comparisons are read. Names that hold what
+    people choose (password, secret) count with any value; names that hold what machines issue (api_key, token) count
+    when the value looks issued. Placeholders such as ``changeme`` or ``<token>``, addresses, paths, prompts and names
+    of fields are not secrets.
+    """
+    for name, value, naming, bandit in _pairs(tree):
+        text = _literal(value)
+        if text is not None and holds_secret(name, text):
+            span = tree.span(value)
+            whole = span if naming is None else _joined(tree, naming, span)
+            yield Hit(
+                span=whole,
+                message=f"{_shown(name)} is set to a secret in the source ({MASK})",
+                also=(bandit,),
+                secret=span,
+            )
+    yield from _auth_pairs(tree)
+
+
+def _joined(tree: Tree, naming: ast.expr | ast.keyword, span: Span) -> Span:
+    """From the name to the value, where both stand on one line; else the value, whose line is the one to look at."""
+    first = tree.span(naming)
+    return Span(first.line, first.column, span.end_line, span.end_column) if first.line == span.line else span
+
+
+def _shown(name: str) -> str:
+    return name if len(name) <= _SHOWN_NAME else name[:_SHOWN_NAME] + "…"
+
+
+def _pairs(tree: Tree) -> Iterator[Pair]:
+    for assign in tree.all(ast.Assign):
+        for target in assign.targets:
+            yield from _assigned(target, assign.value)
+    for annotated in tree.all(ast.AnnAssign):
+        if annotated.value is not None:
+            yield from _assigned(annotated.target, annotated.value)
+    for named in tree.all(ast.NamedExpr):
+        yield from _assigned(named.target, named.value)
+    yield from _keyed(tree)
+    yield from _compared(tree)
+    yield from _called(tree)
+    for arguments in tree.all(ast.arguments):
+        yield from _defaults(arguments)
+
+
+def _keyed(tree: Tree) -> Iterator[Pair]:
+    for mapping in tree.all(ast.Dict):
+        for key, value in zip(mapping.keys, mapping.values, strict=True):
+            if key is not None and isinstance(name := _constant(key), str):
+                yield name, value, key, "B105"
+
+
+def _compared(tree: Tree) -> Iterator[Pair]:
+    for compare in tree.all(ast.Compare):
+        if len(compare.ops) == 1 and isinstance(compare.ops[0], (ast.Eq, ast.NotEq)):
+            left, right = compare.left, compare.comparators[0]
+            for side, other in ((left, right), (right, left)):
+                if name := _name(side):
+                    yield name, other, left if side is left else None, "B105"
+
+
+def _assigned(target: ast.expr, value: ast.expr) -> Iterator[Pair]:
+    if isinstance(target, (ast.Tuple, ast.List)):
+        if isinstance(value, (ast.Tuple, ast.List)) and len(target.elts) == len(value.elts):
+            for part, item in zip(target.elts, value.elts, strict=True):
+                if name := _name(part):
+                    yield name, item, None, "B105"
+    elif name := _name(target):
+        yield name, value, target, "B105"
+
+
+def _called(tree: Tree) -> Iterator[Pair]:
+    for call in tree.all(ast.Call):
+        for keyword in call.keywords:
+            if keyword.arg is not None:
+                # A keyword is no expression, but it has a place like one.
+                yield keyword.arg, keyword.value, keyword, "B106"  # type: ignore[misc]
+        match call:
+            case ast.Call(func=ast.Attribute(attr=method) | ast.Name(id=method), args=[*_, key, value]) if (
+                method in _LOOKUPS and isinstance(name := _constant(key), str)
+            ):
+                yield name, value, None, "B105"
+
+
+def _defaults(arguments: ast.arguments) -> Iterator[Pair]:
+    positional = [*arguments.posonlyargs, *arguments.args]
+    pairs: list[tuple[ast.arg, ast.expr | None]] = [
+        *zip(reversed(positional), reversed(arguments.defaults), strict=False),
+        *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
+    ]
+    for argument, default in pairs:
+        if default is not None:
+            yield argument.arg, default, argument, "B107"  # type: ignore[misc]
+
+
+def _auth_pairs(tree: Tree) -> Iterator[Hit]:
+    """``auth=("user", "password")`` and ``HTTPBasicAuth("user", "password")``."""
+    for call in tree.all(ast.Call):
+        values = [
+            keyword.value.elts[1]
+            for keyword in call.keywords
+            if keyword.arg in {"auth", "basic_auth", "http_auth"}
+            and isinstance(keyword.value, ast.Tuple)
+            and len(keyword.value.elts) == 2  # noqa: PLR2004 - a user and a password
+        ]
+        if isinstance(call.func, (ast.Name, ast.Attribute)) and _name(call.func) in _AUTH_CLASSES:
+            values += call.args[1:2]
+        for value in values:
+            text = _literal(value)
+            if text is not None and holds_secret("password", text):
+                span = tree.span(value)
+                message = f"the password of auth stands in the source ({MASK})"
+                yield Hit(span=span, message=message, also=(), secret=span)
+
+
+def _name(node: ast.expr) -> str:
+    """Find the telling name of a target: its own, its attribute's, or its key's."""
+    if isinstance(node, ast.Name):
+        return node.id
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    if isinstance(node, ast.Subscript):
+        key = _constant(node.slice)
+        return key if isinstance(key, str) else ""
+    return ""
+
+
+def _constant(node: ast.expr) -> object:
+    return node.value if isinstance(node, ast.Constant) else None
+
+
+def _literal(node: ast.expr) -> str | None:
+    """Text of a literal: a string, bytes, an f-string without fields, or a sum of those; None if not a literal."""
+    parts: list[str] = []
+    stack = [node]
+    while stack and len(parts) < _MAX_PARTS:
+        part = stack.pop()
+        match part:
+            case ast.Constant(value=str(text)):
+                parts.append(text)
+            case ast.Constant(value=bytes(raw)):
+                parts.append(raw.decode("latin-1"))
+            case ast.BinOp(op=ast.Add()):
+                stack += (part.right, part.left)
+            case ast.JoinedStr() if part.values and all(isinstance(value, ast.Constant) for value in part.values):
+                stack += reversed(part.values)
+            case ast.BoolOp(op=ast.Or()):
+                # ``os.environ.get("KEY") or "literal"``
+                stack.append(part.values[-1])
+            case _:
+                return None
+    return "".join(parts) if parts and not stack else None
+
+
+_KEY = "a9Zk3Qw7Lm2Xv8Tn4Rb6"
+
+RULES: tuple[Rule[Tree], ...] = (
+    Rule(
+        id="FH201",
+        name="hardcoded-secret",
+        severity=Severity.HIGH,
+        confidence=Confidence.MEDIUM,
+        cwe=798,
+        check=hardcoded_secret,
+        also=("B105", "B106", "B107"),
+        hits=(
+            'password = "hunter2"\n',
+            'PASSWORD = "correct-horse"\n',
+            'db_password: str = "root"\n',
+            'dbPassword = "Tr0ub4dor"\n',
+            'self.passwd = "hunter2"\n',
+            'config["password"] = "hunter2"\n',
+            'config = {"password": "hunter2"}\n',
+            'connect(password="hunter2")\n',
+            'connect(user="me", passwd=b"hunter2")\n',
+            'def connect(password="hunter2"):\n    pass\n',
+            'def connect(*, password="hunter2"):\n    pass\n',
+            'if password == "hunter2":\n    pass\n',
+            'user, password = "me", "hunter2"\n',
+            'SECRET_KEY = "supersecret"\n',
+            'app.config["SECRET_KEY"] = "s3cr3t"\n',
+            'client_secret = "8f14e45fceea167a"\n',
+            f'API_KEY = "{_KEY}"\n',
+            f'apiKey = "{_KEY}"\n',
+            f'client = Client(api_key="{_KEY}")\n',
+            f'headers = {{"X-API-Key": "{_KEY}"}}\n',
+            f'auth_token = "{_KEY}"\n',
+            f'aws_secret_access_key = "{_KEY}{_KEY}"\n',
+            f'key = os.environ.get("API_KEY", "{_KEY}")\n',
+            f'api_key = os.environ.get("KEY") or "{_KEY}"\n',
+            f'api_key = "{_KEY[:8]}" + "{_KEY[8:]}"\n',
+            f'api_key = f"{_KEY}"\n',
+            'requests.get(url, auth=("me", "hunter2"))\n',
+            'requests.get(url, auth=HTTPBasicAuth("me", "hunter2"))\n',
+            'password = "P@$$w0rd"\n',
+        ),
+        misses=(
+            'password = ""\n',
+            "password = None\n",
+            'password = "changeme"\n',
+            'password = "<password>"\n',
+            'password = "${DB_PASSWORD}"\n',
+            'password = "{{ password }}"\n',
+            'password = "********"\n',
+            'api_key = "your-api-key"\n',
+            'api_key = "YOUR_API_KEY_HERE"\n',
+            'api_key = "xxxxxxxxxxxxxxxxxxxx"\n',
+            'api_key = os.environ["API_KEY"]\n',
+            'api_key = os.getenv("API_KEY")\n',
+            'password = input("Password: ")\n',
+            'password = getpass("Enter your password: ")\n',
+            'password_field = "user_password"\n',
+            'password_label = "Your password"\n',
+            'password_prompt = "Enter it"\n',
+            'token_url = "https://auth.internal/token"\n',
+            'secret_path = "/run/secrets/db"\n',
+            'password_file = "/run/db"\n',
+            'eos_token = "</s>"\n',
+            'pad_token = "[PAD]"\n',
+            'next_token = "abc123def456"\n',
+            'token = "NextToken"\n',
+            'token = "+"\n',
+            'key = "name"\n',
+            'primary_key = "customer_id_42"\n',
+            'fields = {"password": "password"}\n',
+            'fields = {"token": "access_token"}\n',
+            'secret = f"{prefix}-{suffix}"\n',
+            'first_pass = "quick"\n',
+            'max_tokens = "4096"\n',
+            'monkey = "hunter2abc"\n',
+            'message = "password = hunter2"\n',
+            '# password = "hunter2"\n',
+        ),
+    ),
+)

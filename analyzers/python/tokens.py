@@ -1,0 +1,81 @@
+"""Strings, comments and the code between them, found without a parser: for text that has none, and for comments.
+
+An unterminated string ends with its line (a triple-quoted one with the text), so one slip costs one line and the
+scan stays linear whatever it is given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from analyzers.model import Confidence
+from analyzers.python import dynamic, exceptions, hardcoded
+from analyzers.rule import Hit, Seen
+from analyzers.secrets import MASK, named
+from analyzers.source import Source
+
+_TOKEN = re.compile(
+    r'''(?P<comment>\#[^\n]*+)
+      | """[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*+(?:""")?
+      | \'\'\'[^'\\]*+(?:(?:\\.|'(?!''))[^'\\]*+)*+(?:\'\'\')?
+      | "[^"\\\n]*+(?:\\.[^"\\\n]*+)*+"?
+      | '[^'\\\n]*+(?:\\.[^'\\\n]*+)*+'?''',
+    re.VERBOSE | re.DOTALL,
+)
+_DYNAMIC = re.compile(
+    r"(?<![\w.])(?:builtins\.|__builtins__\.)?(eval|exec)[ \t]*\(|^[ \t]*(exec)[ \t]+(?=[\w\"'])", re.MULTILINE
+)
+_DEFINITION = re.compile(r"\bdef[ \t]+$")
+_BARE_EXCEPT = re.compile(r"^[ \t]*(except(?:[ \t]|\\\n)*:)", re.MULTILINE)
+_DEF_REACH = 20
+
+
+def comments(text: str) -> Iterator[tuple[int, str]]:
+    """Every comment with its place."""
+    for match in _TOKEN.finditer(text):
+        if match["comment"] is not None:
+            yield match.start(), match[0]
+
+
+def code_only(text: str) -> str:
+    """Blank out comments and the insides of strings; every other character stays in its place."""
+    parts, at = [], 0
+    for match in _TOKEN.finditer(text):
+        start, end = match.span()
+        parts += [text[at:start], text[start], _blank(text[start + 1 : end - 1]), text[max(start + 1, end - 1) : end]]
+        at = end
+    parts.append(text[at:])
+    return "".join(parts)
+
+
+def _blank(text: str) -> str:
+    return "\n".join(" " * len(line) for line in text.split("\n"))
+
+
+def look(source: Source) -> Iterator[Seen]:
+    """What can be seen in text that is not a program: dynamic code, bare excepts, named secrets."""
+    code = code_only(source.text)
+    rules = {"eval": dynamic.RULES[0], "exec": dynamic.RULES[1]}
+    for match in _DYNAMIC.finditer(code):
+        name = match[1] or match[2]
+        if not _DEFINITION.search(code, max(0, match.start() - _DEF_REACH), match.start()):
+            start = match.start(1 if match[1] else 2)
+            hit = Hit(
+                span=source.between(start, start + len(name)),
+                message=f"{name} runs the text it is given as code",
+                confidence=Confidence.MEDIUM,
+            )
+            yield rules[name].seen(hit)
+    for match in _BARE_EXCEPT.finditer(code):
+        hit = Hit(
+            span=source.between(*match.span(1)),
+            message="a bare except catches everything, KeyboardInterrupt and SystemExit included",
+            confidence=Confidence.MEDIUM,
+        )
+        yield exceptions.RULES[0].seen(hit)
+    for name, start, end in named(source.text):
+        span = source.between(start, end)
+        message = f"{name} is set to a secret in the source ({MASK})"
+        hit = Hit(span=span, message=message, secret=span, confidence=Confidence.LOW, also=("B105",))
+        yield hardcoded.RULES[0].seen(hit)

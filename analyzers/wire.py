@@ -1,0 +1,93 @@
+"""The conversation with a worker: frames of four bytes of length and a JSON object, and a report read back strictly."""
+
+from __future__ import annotations
+
+import json
+import struct
+from typing import Any, BinaryIO
+
+from analyzers.model import (
+    Confidence,
+    Edit,
+    Finding,
+    Fix,
+    Parse,
+    ParseError,
+    Report,
+    Severity,
+    Span,
+    Verdict,
+)
+
+HEAD = struct.Struct(">I")
+MAX_FRAME = 128 << 20
+
+
+class BrokenFrameError(ValueError):
+    """What came is not what the other side would send."""
+
+
+def pack(message: dict[str, Any]) -> bytes:
+    """Return a message as one frame. ASCII only: half surrogates in a text survive as escapes."""
+    body = json.dumps(message).encode()
+    return HEAD.pack(len(body)) + body
+
+
+def read_frame(stream: BinaryIO) -> dict[str, Any] | None:
+    """Read one message; None at the end of the stream."""
+    head = stream.read(HEAD.size)
+    if len(head) < HEAD.size:
+        return None
+    return unpack(stream.read(HEAD.unpack(head)[0]))
+
+
+def unpack(body: bytes) -> dict[str, Any]:
+    """Return the message of a frame's body."""
+    try:
+        message = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise BrokenFrameError("not JSON") from error
+    if not isinstance(message, dict):
+        raise BrokenFrameError("not an object")
+    return message
+
+
+def report_from(data: Any, filename: str | None) -> Report:  # noqa: ANN401 - JSON from a process that read hostile text
+    """Build a report from its JSON. Raises BrokenFrameError for what :mod:`analyzers.render` would not write."""
+    try:
+        error = data["parse_error"]
+        return Report(
+            language=str(data["language"]),
+            verdict=Verdict(data["verdict"]),
+            parse=Parse(data["parse"]),
+            parse_error=error and ParseError(int(error["line"]), int(error["column"]), str(error["message"])),
+            unparsed=tuple((int(first), int(last)) for first, last in data["unparsed"]),
+            total=int(data["total"]),
+            counts=tuple((severity, int(data["counts"][severity])) for severity in Severity),
+            suppressed=int(data["suppressed"]),
+            capabilities=tuple(map(str, data["capabilities"])),
+            findings=tuple(map(_finding, data["findings"])),
+            filename=filename,
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise BrokenFrameError("not a report") from error
+
+
+def _finding(data: dict[str, Any]) -> Finding:
+    fix = data["fix"]
+    return Finding(
+        rule=str(data["rule"]),
+        name=str(data["name"]),
+        severity=Severity(data["severity"]),
+        confidence=Confidence(data["confidence"]),
+        message=str(data["message"]),
+        span=_span(data),
+        cwe=None if data["cwe"] is None else int(data["cwe"]),
+        snippet=str(data["snippet"]),
+        fix=fix and Fix(tuple(Edit(_span(edit), str(edit["text"])) for edit in fix["edits"]), bool(fix["safe"])),
+        also=tuple(map(str, data["also"])),
+    )
+
+
+def _span(data: dict[str, Any]) -> Span:
+    return Span(int(data["line"]), int(data["column"]), int(data["end_line"]), int(data["end_column"]))

@@ -1,0 +1,7 @@
+"""``python -m fumehood``."""
+
+import sys
+
+from fumehood.cli import main
+
+sys.exit(main())

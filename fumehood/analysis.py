@@ -1,0 +1,77 @@
+"""Reading code without running it: what the analyser says, in the words of the wire, and whether it stops a run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from analyzers import Severity, UnknownLanguageError, Verdict, render
+from fumehood.admission import Admission, QueueFullError
+from fumehood.problems import Kind, at_field, from_full_queue
+from fumehood.responses import AnalyzeResponse, RunAnalysis
+from fumehood.schemas import AnalysisMode
+
+if TYPE_CHECKING:
+    from analyzers import Report
+    from fumehood.admission import Turn
+    from fumehood.schemas import AnalysisIn, AnalyzeRequest
+    from fumehood.settings import Settings
+
+
+class Analyser(Protocol):
+    """What the service needs of the analyser's pool."""
+
+    def analyze(self, code: str, language: str, *, threshold: Severity) -> Report:
+        """Analyse; safe to call from many threads. Raises ``UnknownLanguageError``."""
+
+
+class Analyses:
+    """Every analysis in flight that was asked for by itself. Belongs to one event loop."""
+
+    def __init__(self, analyser: Analyser, settings: Settings) -> None:
+        self._analyser = analyser
+        self._admission = Admission(settings.analysis_workers, settings.queue, name="analyse")
+
+    def enter(self) -> Turn:
+        """Take a place in line. Raises Problem 429."""
+        try:
+            return self._admission.join()
+        except QueueFullError as full:
+            raise from_full_queue(full) from None
+
+    async def run(self, turn: Turn, asked: AnalyzeRequest) -> str:
+        """Wait for the slot, analyse, and give the response's JSON; empty if the caller left the line.
+
+        Raises:
+            Problem: 422 for a language that no analyser reads.
+        """
+        if not await turn.come():
+            return ""
+        try:
+            return await turn.work(lambda: self._work(asked))
+        except UnknownLanguageError as unknown:
+            raise at_field(Kind.INVALID_REQUEST, "language", str(unknown)) from unknown
+
+    def close(self) -> None:
+        """Wait for what still runs."""
+        self._admission.close()
+
+    def _work(self, asked: AnalyzeRequest) -> str:
+        """In a thread: analyse and write the response."""
+        report = self._analyser.analyze(asked.code, asked.language, threshold=asked.threshold)
+        return AnalyzeResponse.model_validate(render.to_dict(report)).model_dump_json()
+
+
+def before_run(analyser: Analyser, code: str, language: str, asked: AnalysisIn) -> RunAnalysis:
+    """Analyse code that is about to run and decide whether it may.
+
+    In ``block`` mode code that could not be analysed in full is stopped too: a guard that lets through what it cannot
+    read would be switched off by unreadable code.
+    """
+    blocking = asked.mode is AnalysisMode.BLOCK
+    report = analyser.analyze(code, language, threshold=asked.block_at if blocking else Severity.LOW)
+    because = None
+    if blocking and report.verdict is Verdict.FAIL:
+        because = f"a finding at or above {asked.block_at}"
+    elif blocking and report.verdict is Verdict.INCOMPLETE:
+        because = "the analysis is incomplete"
+    return RunAnalysis.model_validate({**render.to_dict(report), "blocked_because": because})

@@ -1,0 +1,137 @@
+"""The HTTP face. Every endpoint only translates: bytes -> request -> engine or analyser -> response -> bytes."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from fumehood import __version__, body, openapi, problems
+from fumehood.analysis import Analyses
+from fumehood.capabilities import describe
+from fumehood.executions import Executions
+from fumehood.guard import Guard
+from fumehood.problems import Kind, Problem
+from fumehood.readiness import Readiness
+from fumehood.responses import AnalyzeResponse, CancelResponse, Capabilities, ExecuteResponse, Health, Ready
+from fumehood.schemas import AnalyzeRequest, ExecuteRequest, parse
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from fumehood.analysis import Analyser
+    from fumehood.executions import Box, Call
+    from fumehood.settings import Settings
+    from sandbox import Job
+    from sandbox.selfcheck import Finding
+
+
+def create_app(
+    settings: Settings, *, box: Box, analyser: Analyser, probe: Callable[[], tuple[Finding, ...]]
+) -> FastAPI:
+    """The application. It owns neither ``box`` nor ``analyser``: whoever made them closes them after it.
+
+    Args:
+        settings: what the operator decided.
+        box: the engine.
+        analyser: the analyser's pool.
+        probe: what ``/readyz`` runs; it never raises.
+    """
+    executions = Executions(box, analyser, settings)
+    analyses = Analyses(analyser, settings)
+    readiness = Readiness(box, probe)
+
+    @contextlib.asynccontextmanager
+    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        yield
+        executions.close()
+        analyses.close()
+        readiness.close()
+
+    app = FastAPI(
+        title="Fumehood", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None, redirect_slashes=False
+    )
+    app.state.executions = executions
+    app.state.analyses = analyses
+    app.add_middleware(Guard, settings=settings)
+    app.add_exception_handler(Problem, _answer_problem)
+    app.add_exception_handler(HTTPException, _answer_unrouted)
+    openapi.install(app)
+    _add_execute(app, executions, settings.body_bytes)
+    _add_analyze(app, analyses, settings.body_bytes)
+
+    @app.get("/healthz")
+    async def healthz() -> Health:
+        """Alive."""
+        return Health()
+
+    @app.get("/readyz")
+    async def readyz() -> Ready:
+        """A real snippet ran and every promised layer held; else 503 with the same members."""
+        return await readiness.answer()
+
+    @app.get("/v1/capabilities")
+    async def capabilities() -> Capabilities:
+        """Runtimes with versions and installed packages, limits with ceilings, layers."""
+        return describe(box, settings)
+
+    return app
+
+
+def _add_execute(app: FastAPI, executions: Executions, body_bytes: int) -> None:
+    @app.post("/v1/execute", response_model=ExecuteResponse, openapi_extra=openapi.takes(ExecuteRequest))
+    async def execute(request: Request) -> Response:
+        """Run a snippet. 200 whatever the guest did; the verdict is ``status``."""
+        call = await _enter(request, executions, body_bytes)
+        async with body.watch_for_leaving(request, call.end):
+            return _json(await executions.run(call))
+
+    @app.post("/v1/executions/{run_id}/cancel", response_model=CancelResponse)
+    async def cancel(request: Request, run_id: str) -> Response:
+        """End a run, waiting or running, by the id its caller gave."""
+        executions.cancel(request.state.caller, run_id)
+        return _json(CancelResponse(id=run_id, cancelled=True).model_dump_json())
+
+
+async def _enter(request: Request, executions: Executions, body_bytes: int) -> Call:
+    """Read, check and line up a run. What a waiting call keeps is its job; body and request are let go here."""
+    text = await body.read(request, body_bytes)
+
+    def understand() -> tuple[ExecuteRequest, Job]:
+        asked = parse(ExecuteRequest, text)
+        return asked, executions.prepare(asked)
+
+    asked, job = await body.aside(understand, len(text))
+    return executions.enter(request.state.caller, asked.id, job, asked.analysis)
+
+
+def _add_analyze(app: FastAPI, analyses: Analyses, body_bytes: int) -> None:
+    @app.post("/v1/analyze", response_model=AnalyzeResponse, openapi_extra=openapi.takes(AnalyzeRequest))
+    async def analyze(request: Request) -> Response:
+        """Read a source without running it."""
+        text = await body.read(request, body_bytes)
+        asked = await body.aside(lambda: parse(AnalyzeRequest, text), len(text))
+        turn = analyses.enter()
+        async with body.watch_for_leaving(request, turn.leave):
+            return _json(await analyses.run(turn, asked))
+
+
+def _json(text: str) -> Response:
+    return Response(text, media_type="application/json")
+
+
+def _answer_problem(_: Request, problem: Exception) -> Response:
+    assert isinstance(problem, Problem)  # noqa: S101 - registered for this class alone
+    return Response(problem.body(), problem.status, problem.headers, problems.MEDIA_TYPE)
+
+
+def _answer_unrouted(request: Request, error: Exception) -> Response:
+    """No such path, or no such method on it: the only two that the framework itself raises here."""
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for this class alone
+    kind = Kind.METHOD_NOT_ALLOWED if error.status_code == Kind.METHOD_NOT_ALLOWED.value.status else Kind.NOT_FOUND
+    detail = f"{request.method} {request.url.path[:200]}"
+    return _answer_problem(request, Problem(kind, detail, headers=error.headers))

@@ -1,0 +1,109 @@
+"""The command line face: what may be typed. What a command does is in :mod:`fumehood.commands`, loaded when typed.
+
+Usage errors, unreadable files and refused jobs end with 2, as argparse has it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from fumehood import __version__
+
+USAGE = 2
+_UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_SEVERITIES = ("high", "medium", "low", "info")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Do what the command line says and give the exit code."""
+    args = _parser().parse_args(argv)
+    try:
+        command = importlib.import_module(f"fumehood.commands.{args.command}")
+        code: int = command.main(args)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output has left. Python would try, and complain, once more when it closes stdout at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141  # 128 + SIGPIPE, as the shell would have it
+    except KeyboardInterrupt:
+        return 130  # 128 + SIGINT
+    return code
+
+
+def size(text: str) -> int:
+    """A number of bytes: ``1048576``, ``1024K``, ``1M``; the suffixes are powers of 1024."""
+    number, factor = (text[:-1], _UNITS[text[-1].upper()]) if text[-1:].upper() in _UNITS else (text, 1)
+    try:
+        return int(number) * factor
+    except ValueError:
+        msg = f"not a number of bytes: {text!r}"
+        raise argparse.ArgumentTypeError(msg) from None
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="fumehood", description="Run untrusted code behind kernel walls, or read it without running it."
+    )
+    parser.add_argument("--version", action="version", version=f"fumehood {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_serve(commands.add_parser("serve", help="serve HTTP", allow_abbrev=False))
+    _add_run(commands.add_parser("run", help="run one snippet", allow_abbrev=False))
+    _add_check(commands.add_parser("check", help="analyse files without running them", allow_abbrev=False))
+    doctor = commands.add_parser("doctor", help="prove each layer on this machine", allow_abbrev=False)
+    doctor.add_argument("--json", action="store_true", help="print the findings as JSON")
+    _add_config(doctor)
+    return parser
+
+
+def _add_config(parser: argparse._ActionsContainer) -> None:
+    parser.add_argument("--config", type=Path, metavar="TOML", help="settings file (else FUMEHOOD_CONFIG)")
+
+
+def _add_serve(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--host", help="address to bind (127.0.0.1)")
+    parser.add_argument("--port", type=int, help="port to bind (8080); 0 takes a free one")
+    _add_config(parser)
+
+
+def _add_run(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("source", nargs="?", default="-", metavar="FILE", help="the snippet; - is standard input")
+    parser.add_argument("-l", "--language", metavar="LANG", help="python or bash; else by suffix or #!, else python")
+    parser.add_argument("--json", action="store_true", help="print the whole result as JSON")
+    given = parser.add_argument_group("what the snippet is given")
+    given.add_argument("--arg", action="append", default=[], metavar="ARG", help="an argument; may be repeated")
+    given.add_argument("--env", action="append", default=[], metavar="NAME=VALUE", help="a variable; may be repeated")
+    given.add_argument("--stdin", metavar="FILE", help="its standard input (else empty); - is ours")
+    given.add_argument(
+        "--file", action="append", default=[], metavar="[INSIDE=]FILE", help="a file for /workspace; may be repeated"
+    )
+    given.add_argument("--writable-path", action="append", metavar="PATH", help="a writable folder (/tmp)")
+    taken = parser.add_argument_group("what is taken from it")
+    taken.add_argument("--collect", action="append", default=[], metavar="GLOB", help="files of /workspace to keep")
+    taken.add_argument("--into", type=Path, metavar="DIR", help="where collected files go; nothing is overwritten")
+    taken.add_argument("--output-keep", choices=("head", "head_tail"), default="head")
+    taken.add_argument("--on-output-limit", choices=("truncate", "kill"), default="truncate")
+    limits = parser.add_argument_group("limits", "byte sizes may end in K, M or G, powers of 1024")
+    for name in ("wall-seconds", "cpu-seconds", "cpus"):
+        limits.add_argument(f"--{name}", type=float, metavar="N")
+    for name in ("memory-bytes", "output-bytes", "disk-bytes"):
+        limits.add_argument(f"--{name}", type=size, metavar="N")
+    for name in ("processes", "inodes", "open-files"):
+        limits.add_argument(f"--{name}", type=int, metavar="N")
+    how = parser.add_argument_group("how")
+    how.add_argument("--analysis", choices=("off", "report", "block"), default="off", help="read it before it runs")
+    how.add_argument("--block-at", choices=_SEVERITIES, default="high", help="the severity that blocks (high)")
+    how.add_argument("--launcher", choices=("auto", "cold"), default="auto")
+    _add_config(how)
+
+
+def _add_check(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("paths", nargs="*", default=["-"], metavar="FILE", help="files and folders; - is our input")
+    parser.add_argument("--language", metavar="L", help="else by suffix or #!")
+    parser.add_argument("--format", choices=("text", "json", "sarif", "github"), default="text")
+    parser.add_argument("--fix", action="store_true", help="write safe fixes back; for -, print the fixed source")
+    parser.add_argument("--fail-on", choices=_SEVERITIES, default="low", metavar="SEVERITY", help="(low)")

@@ -1,0 +1,142 @@
+"""``fumehood check``: analyse files without running them. 0 clean, 1 findings at or above ``--fail-on``, 2 otherwise.
+
+2 says that the answer is not known: a file that cannot be read, a language that no analyser reads, or a source that
+could only be analysed in part and showed nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from analyzers import Report, Severity, UnknownLanguageError, Verdict, languages
+from analyzers.isolate import Pool
+from fumehood.commands import source
+
+CLEAN, FOUND, UNKNOWN = 0, 1, 2
+_MOST_ROUNDS = 10
+"""Fixes that overlap are made in later rounds; each round makes at least one."""
+_SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "site-packages"})
+
+
+def main(args: argparse.Namespace) -> int:
+    """Print one report for each source and give the exit code."""
+    unread = 0
+    reports = []
+    with Pool(1) as analyser:
+        for name in _sources(args.paths):
+            try:
+                reports.append(_check(analyser, name, args))
+            except (OSError, UnknownLanguageError, UnwritableError) as error:
+                unread += 1
+                reason = error.strerror if isinstance(error, OSError) else error
+                print(f"fumehood: {name}: {reason}", file=sys.stderr)
+    # With --fix, what comes out for standard input is the fixed source; the report must not be mixed into it.
+    stream = sys.stderr if args.fix and source.STDIN in args.paths else sys.stdout
+    alone = len(args.paths) == 1 and not Path(args.paths[0]).is_dir()
+    stream.write(_render(reports, args.format, alone=alone))
+    if any(report.verdict is Verdict.FAIL for report in reports):
+        return UNKNOWN if unread else FOUND
+    incomplete = any(report.verdict is Verdict.INCOMPLETE for report in reports)
+    return UNKNOWN if unread or incomplete else CLEAN
+
+
+class UnwritableError(Exception):
+    """The source cannot be written back as it was read."""
+
+
+def _sources(paths: Iterable[str]) -> Iterator[str]:
+    """Every file named, and in folders every file whose suffix is that of a language there is an analyser for."""
+    seen = set()
+    for path in paths:
+        for name in _below(path) if path != source.STDIN and Path(path).is_dir() else (path,):
+            if name not in seen:
+                seen.add(name)
+                yield name
+
+
+def _below(folder: str) -> Iterator[str]:
+    known = languages()
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS)
+        for name in sorted(files):
+            path = Path(place, name)
+            if source.SUFFIXES.get(path.suffix.lower()) in known and path.is_file():
+                yield str(path)
+
+
+def _check(analyser: Pool, name: str, args: argparse.Namespace) -> Report:
+    content = source.read_bytes(name)
+    language = args.language or source.language(name, content[:200].decode("utf-8", "replace"), default="python")
+
+    def look(code: bytes) -> Report:
+        filename = None if name == source.STDIN else name
+        return analyser.analyze(code, language, threshold=Severity(args.fail_on), filename=filename)
+
+    report = look(content)
+    if not args.fix:
+        return report
+    fixed, report = _fix(content, report, look)
+    if name == source.STDIN:
+        sys.stdout.buffer.write(fixed)
+        sys.stdout.buffer.flush()
+    elif fixed != content:
+        _replace(Path(name), fixed)
+    return report
+
+
+def _fix(content: bytes, report: Report, look: Callable[[bytes], Report]) -> tuple[bytes, Report]:
+    """Make the safe fixes, round by round, and give the source and what is left to say about it."""
+    from analyzers.fix import UnfixableError, apply
+
+    for _ in range(_MOST_ROUNDS):
+        fixes = [finding.fix for finding in report.findings if finding.fix is not None and finding.fix.safe]
+        if not fixes:
+            break
+        try:
+            fixed = apply(content.decode(), fixes).encode()
+        except UnicodeDecodeError as error:
+            raise UnwritableError("not fixed: only UTF-8 sources are written back") from error
+        except UnfixableError as error:
+            raise UnwritableError(f"not fixed: {error}") from error
+        if fixed == content:
+            break
+        content, report = fixed, look(fixed)
+    return content, report
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Put the new content in the file's place at once, so that no crash leaves half of it."""
+    path = path.resolve()
+    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as new:
+        try:
+            new.write(content)
+            new.flush()
+            shutil.copymode(path, new.name)
+            Path(new.name).replace(path)
+        except BaseException:
+            Path(new.name).unlink(missing_ok=True)
+            raise
+
+
+def _render(reports: list[Report], form: str, *, alone: bool) -> str:
+    from analyzers import render
+
+    one_or_many = reports[0] if alone and reports else reports
+    match form:
+        case "json":
+            return render.to_json(one_or_many, indent=2) + "\n"
+        case "sarif":
+            from analyzers.sarif import to_sarif
+            from fumehood import __version__
+
+            return to_sarif(one_or_many, version=__version__, indent=2) + "\n"
+        case "github":
+            return render.to_github(one_or_many)
+        case _:
+            return render.to_text(one_or_many)

@@ -1,0 +1,108 @@
+"""``fumehood serve``: the HTTP face on one address, in one process, until it is told to stop."""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import signal
+import socket
+import sys
+from types import FrameType
+
+from fumehood import __version__, settings
+from fumehood.cli import USAGE
+from fumehood.settings import Settings
+from sandbox import Sandbox, SandboxError
+
+_FAILED = 1
+_MOST_FILES = 1 << 16
+
+
+def main(args: argparse.Namespace) -> int:
+    """Serve. 0 after a stop by signal, 1 if the engine or the address cannot be had, 2 for wrong settings."""
+    try:
+        chosen = settings.load(args.config, host=args.host, port=args.port)
+    except settings.SettingsError as wrong:
+        print(f"fumehood: {wrong}", file=sys.stderr)
+        return USAGE
+    # Before the engine holds anything: from here on a signal ends this function by way of its cleanup.
+    signal.signal(signal.SIGTERM, _stop)
+    _allow_many_connections()
+    try:
+        listener = _bound(chosen)
+    except OSError as error:
+        print(f"fumehood: {chosen.host} port {chosen.port}: {error.strerror}", file=sys.stderr)
+        return _FAILED
+    try:
+        with listener, Sandbox(chosen.engine()) as box:
+            return _serve(chosen, box, listener)
+    except SandboxError as error:
+        print(f"fumehood: {error}\nfumehood: 'fumehood doctor' says more", file=sys.stderr)
+        return _FAILED
+    except KeyboardInterrupt:
+        return 0
+
+
+def _serve(chosen: Settings, box: Sandbox, listener: socket.socket) -> int:
+    # The framework is loaded only now: what stands above must fail fast and be readable.
+    from analyzers.isolate import Pool
+    from fumehood.app import create_app
+    from fumehood.server import Server
+    from sandbox import selfcheck
+
+    # One worker for each thread that may ask, so that none waits for another's; they are started when first needed.
+    with Pool(chosen.concurrency + chosen.analysis_workers, seconds=chosen.analysis_seconds) as analyser:
+        app = create_app(chosen, box=box, analyser=analyser, probe=lambda: selfcheck.ready(box))
+        server = Server(app, chosen, lambda address: print(greeting(address, chosen, box), flush=True))
+        try:
+            server.run([listener])
+        finally:
+            # Also after a second signal, which makes the server skip the application's own end.
+            app.state.executions.close()
+    return 0 if server.started else _FAILED
+
+
+def _bound(chosen: Settings) -> socket.socket:
+    """Take the address before anything else is made, without listening yet. Raises OSError."""
+    family, kind, protocol, _, address = socket.getaddrinfo(
+        chosen.host.strip("[]"), chosen.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
+    listener = socket.socket(family, kind, protocol)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind(address)
+    except BaseException:
+        listener.close()
+        raise
+    return listener
+
+
+def greeting(address: str, chosen: Settings, box: Sandbox) -> str:
+    """What start-up says: the address, who is served, what holds, and a line to try."""
+    key = ' -H "X-API-Key: $FUMEHOOD_API_KEY"' if chosen.api_key else ""
+    lines = [
+        f"Fumehood {__version__} serves {address}",
+        "An API key is needed."
+        if chosen.api_key
+        else "No API key is configured: only callers on this machine are served, and all of them.",
+        f"Every run has these layers: {' '.join(box.layers)}",
+    ]
+    if box.lacking:
+        lines.append(f"Accepted as missing (may_lack): {' '.join(box.lacking)}")
+    lines.append(
+        f"Try: curl -s {address}/v1/execute{key} -H 'Content-Type: application/json' -d '{{\"code\": \"print(40+2)\"}}'"
+    )
+    return "\n".join(lines)
+
+
+def _stop(_signal: int, _frame: FrameType | None) -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)  # asking twice must not cut the cleanup short
+    raise SystemExit(0)
+
+
+def _allow_many_connections() -> None:
+    """A waiting call holds a connection, and the usual soft limit is near what the line may hold."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = _MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, _MOST_FILES)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

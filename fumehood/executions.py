@@ -1,0 +1,167 @@
+"""One run, from a valid request to its response: vetted, admitted, analysed where asked, run, told.
+
+Everything here lives on one event loop but for :meth:`Executions._work`, which holds the thread of its slot.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol
+
+from analyzers import UnknownLanguageError, language_named
+from fumehood import analysis, responses
+from fumehood.admission import Admission, QueueFullError, Turn
+from fumehood.problems import Kind, Problem, at_field, from_engine, from_full_queue
+from fumehood.schemas import AnalysisMode
+from sandbox import Cancel, SandboxError, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from fumehood.analysis import Analyser
+    from fumehood.responses import RunAnalysis
+    from fumehood.schemas import AnalysisIn, ExecuteRequest
+    from fumehood.settings import Settings
+    from sandbox import Job, Limits, Result, Runtime
+
+
+class Box(Protocol):
+    """What the service needs of :class:`sandbox.Sandbox`."""
+
+    @property
+    def ceilings(self) -> Limits:
+        """The most a job may ask for, every value a number."""
+
+    @property
+    def runtimes(self) -> Mapping[str, Runtime]:
+        """The languages, by canonical name."""
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The layers that a run will have here."""
+
+    @property
+    def lacking(self) -> tuple[str, ...]:
+        """The layers whose absence the operator accepted."""
+
+    def vet(self, job: Job) -> None:
+        """Raise whatever would refuse the job without running it."""
+
+    def run(self, job: Job, *, cancel: Cancel | None = None) -> Result:
+        """Run the job; safe to call from many threads."""
+
+
+@dataclass(slots=True, eq=False)
+class Call:
+    """One run in flight, in line or in its slot."""
+
+    caller: str
+    run_id: str
+    job: Job
+    analysis: AnalysisIn
+    turn: Turn
+    cancel: Cancel = field(default_factory=Cancel)
+
+    def end(self) -> None:
+        """Cancel the run, whether it waits or runs. Safe to call twice."""
+        self.cancel.set()
+        self.turn.leave()
+
+
+class Executions:
+    """Every run in flight, by its caller's name and the id the caller gave."""
+
+    def __init__(self, box: Box, analyser: Analyser, settings: Settings) -> None:
+        self._box = box
+        self._analyser = analyser
+        self._admission = Admission(settings.concurrency, settings.queue, name="run")
+        self._calls: dict[tuple[str, str], Call] = {}
+
+    def prepare(self, asked: ExecuteRequest) -> Job:
+        """The job, after everything that can be refused without running it.
+
+        Raises:
+            Problem: the field and the reason, or the layer that this machine lacks.
+        """
+        try:
+            job = asked.job(self._box.ceilings)
+            self._box.vet(job)
+        except SandboxError as error:
+            raise from_engine(error) from error
+        if asked.analysis.mode is not AnalysisMode.OFF:
+            try:
+                language_named(self._runtime(job).name)
+            except UnknownLanguageError as unknown:
+                raise at_field(Kind.INVALID_REQUEST, "language", str(unknown)) from unknown
+        return job
+
+    def enter(self, caller: str, run_id: str | None, job: Job, asked: AnalysisIn) -> Call:
+        """Give a prepared job its id and its place in line. :meth:`run` must follow.
+
+        Raises:
+            Problem: 409 for an id in flight, 429 for a full line.
+        """
+        run_id = run_id or uuid.uuid4().hex
+        if (caller, run_id) in self._calls:
+            raise Problem(Kind.DUPLICATE_ID, f"a run with the id {run_id} is in flight")
+        try:
+            call = Call(caller, run_id, job, asked, self._admission.join())
+        except QueueFullError as full:
+            raise from_full_queue(full) from None
+        self._calls[caller, run_id] = call
+        return call
+
+    async def run(self, call: Call) -> str:
+        """Wait for the slot, run the job, and give the response's JSON.
+
+        Raises:
+            Problem: the sandbox could not be built; that is never told as the guest's failure.
+        """
+        try:
+            if not await call.turn.come():
+                return self._never_ran(call, Status.CANCELLED)
+            return await call.turn.work(lambda: self._work(call))
+        except SandboxError as error:
+            raise from_engine(error) from error
+        finally:
+            call.cancel.set()
+            del self._calls[call.caller, call.run_id]
+
+    def cancel(self, caller: str, run_id: str) -> None:
+        """End the run of that id. Raises Problem 404 where the caller has none of that id in flight."""
+        call = self._calls.get((caller, run_id))
+        if call is None:
+            raise Problem(Kind.UNKNOWN_EXECUTION, f"no run with the id {run_id[:128]!r} is in flight")
+        call.end()
+
+    def cancel_all(self) -> None:
+        """End every run in flight and empty the line."""
+        for call in list(self._calls.values()):
+            call.end()
+
+    def close(self) -> None:
+        """End what still runs and wait for its threads."""
+        self.cancel_all()
+        self._admission.close()
+
+    def _runtime(self, job: Job) -> Runtime:
+        return next(one for one in self._box.runtimes.values() if job.language in {one.name, *one.aliases})
+
+    def _never_ran(self, call: Call, status: Status, analysed: RunAnalysis | None = None) -> str:
+        runtime = self._runtime(call.job).version
+        told = responses.never_ran(call.run_id, status, runtime, call.turn.queue_seconds, analysed)
+        return told.model_dump_json()
+
+    def _work(self, call: Call) -> str:
+        """In a thread: analyse where asked, run, and write the response."""
+        analysed = None
+        if call.analysis.mode is not AnalysisMode.OFF:
+            language = self._runtime(call.job).name
+            analysed = analysis.before_run(self._analyser, call.job.code, language, call.analysis)
+            if analysed.blocked_because is not None:
+                return self._never_ran(call, Status.BLOCKED, analysed)
+        if call.cancel.is_set():
+            return self._never_ran(call, Status.CANCELLED, analysed)
+        result = self._box.run(call.job, cancel=call.cancel)
+        return responses.ran(call.run_id, result, call.turn.queue_seconds, analysed).model_dump_json()

@@ -1,0 +1,114 @@
+"""The description that ``/openapi.json`` gives.
+
+Bodies are read by hand (under a limit, in strict JSON), so their schemas, the security schemes and the problems are
+put in here.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fastapi.openapi.utils import get_openapi
+from pydantic.json_schema import models_json_schema
+
+from fumehood.problems import MEDIA_TYPE, Kind
+from fumehood.schemas import AnalyzeRequest, ExecuteRequest
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+    from fumehood.schemas import Wire
+
+_REF = "#/components/schemas/{model}"
+_PROBLEM = {
+    "type": "object",
+    "title": "Problem",
+    "description": "RFC 9457. 422 has `errors`, one for each wrong field.",
+    "required": ["type", "title", "status", "detail"],
+    "properties": {
+        "type": {"type": "string", "enum": [f"urn:fumehood:problem:{kind.value.slug}" for kind in Kind]},
+        "title": {"type": "string"},
+        "status": {"type": "integer"},
+        "detail": {"type": "string"},
+        "errors": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["path", "detail"],
+                "properties": {"path": {"type": "string"}, "detail": {"type": "string"}},
+            },
+        },
+    },
+}
+_SECURITY_SCHEMES = {
+    "bearer": {"type": "http", "scheme": "bearer"},
+    "header": {"type": "apiKey", "in": "header", "name": "X-API-Key"},
+}
+_ANY = {Kind.FOREIGN_HOST, Kind.FOREIGN_ORIGIN, Kind.INTERNAL_ERROR}
+_KEYED = {*_ANY, Kind.UNAUTHORIZED}
+_BODY = {
+    *_KEYED,
+    Kind.UNSUPPORTED_MEDIA_TYPE,
+    Kind.BODY_TOO_LARGE,
+    Kind.INVALID_REQUEST,
+    Kind.QUEUE_FULL,
+}
+_PROBLEMS: dict[str, set[Kind]] = {
+    "/v1/execute": {
+        *_BODY,
+        Kind.OVER_CEILING,
+        Kind.DUPLICATE_ID,
+        Kind.NOT_BUILT,
+        Kind.SETUP_FAILED,
+        Kind.LAYER_MISSING,
+    },
+    "/v1/executions/{run_id}/cancel": {*_KEYED, Kind.UNKNOWN_EXECUTION, Kind.UNSUPPORTED_MEDIA_TYPE},
+    "/v1/analyze": _BODY,
+    "/healthz": _ANY,
+    "/readyz": {*_ANY, Kind.NOT_READY},
+    "/v1/capabilities": _KEYED,
+}
+
+
+def takes(model: type[Wire]) -> dict[str, Any]:
+    """For a route's ``openapi_extra``: its body is this model."""
+    schema = {"$ref": _REF.format(model=model.__name__)}
+    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+
+
+def install(app: FastAPI) -> None:
+    """Make ``app.openapi()`` tell the whole surface."""
+
+    def describe() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            app.openapi_schema = _complete(get_openapi(title=app.title, version=app.version, routes=app.routes))
+        return app.openapi_schema
+
+    app.openapi = describe  # type: ignore[method-assign] # FastAPI's own documented way
+
+
+def _complete(document: dict[str, Any]) -> dict[str, Any]:
+    _, requests = models_json_schema(
+        [(ExecuteRequest, "validation"), (AnalyzeRequest, "validation")], ref_template=_REF
+    )
+    components = document.setdefault("components", {})
+    schemas = components.setdefault("schemas", {})
+    for name in ("HTTPValidationError", "ValidationError"):  # the framework's own, never sent
+        schemas.pop(name, None)
+    schemas |= requests["$defs"]
+    schemas["Problem"] = _PROBLEM
+    components["securitySchemes"] = _SECURITY_SCHEMES
+    for path, kinds in _PROBLEMS.items():
+        for operation in document["paths"][path].values():
+            operation["responses"].pop("422", None)
+            operation["responses"] |= _responses(kinds)
+            operation["security"] = [{scheme: []} for scheme in _SECURITY_SCHEMES] if Kind.UNAUTHORIZED in kinds else []
+    return document
+
+
+def _responses(kinds: set[Kind]) -> dict[str, Any]:
+    content = {MEDIA_TYPE: {"schema": {"$ref": _REF.format(model="Problem")}}}
+    titles: dict[str, list[str]] = {}
+    for kind in sorted(kinds, key=lambda kind: kind.value.slug):
+        titles.setdefault(str(kind.value.status), []).append(kind.value.title)
+    return {status: {"description": "; or: ".join(words), "content": content} for status, words in titles.items()}

@@ -1,0 +1,192 @@
+"""What an operator decides, from the environment and a TOML file, as one frozen value.
+
+The environment wins over the file, and command line options win over both. This is the only module that reads
+``os.environ``. Every setting is described in ``docs/settings.md``.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import pydantic_settings
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic_settings import (
+    BaseSettings,
+    InitSettingsSource,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
+
+from sandbox import Config, Limits
+
+ENV_PREFIX = "FUMEHOOD_"
+CONFIG_VARIABLE = "FUMEHOOD_CONFIG"
+
+_ENGINE = Config()
+
+
+class SettingsError(Exception):
+    """The settings cannot be used. The text has one line for each wrong one, starting with its name."""
+
+
+def _split(value: object) -> object:
+    """Let an environment variable hold a list: ``a,b`` reads as ``["a", "b"]`` and an empty one as ``[]``."""
+    return [part for part in value.replace(",", " ").split() if part] if isinstance(value, str) else value
+
+
+Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]
+Secrets = Annotated[tuple[SecretStr, ...], NoDecode, BeforeValidator(_split)]
+
+
+class Ceilings(BaseModel):
+    """The most a request may ask for. ``cpus`` 0 stands for as many as the host has."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    wall_seconds: float = Field(_ENGINE.ceilings.wall_seconds, gt=0)
+    cpu_seconds: float = Field(_ENGINE.ceilings.cpu_seconds, gt=0)
+    memory_bytes: int = Field(_ENGINE.ceilings.memory_bytes, ge=16 << 20)
+    processes: int = Field(_ENGINE.ceilings.processes, ge=1)
+    output_bytes: int = Field(_ENGINE.ceilings.output_bytes, ge=0)
+    disk_bytes: int = Field(_ENGINE.ceilings.disk_bytes, ge=0)
+    inodes: int = Field(_ENGINE.ceilings.inodes, ge=0)
+    open_files: int = Field(_ENGINE.ceilings.open_files, ge=16)
+    cpus: float = Field(_ENGINE.ceilings.cpus, ge=0)
+
+
+class Settings(BaseSettings):
+    """Everything that can be set. Build it with :func:`load`; a plain ``Settings()`` reads the environment alone."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=ENV_PREFIX,
+        env_nested_delimiter="__",
+        env_ignore_empty=True,
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+    )
+
+    host: str = "127.0.0.1"
+    port: int = Field(8080, ge=0, le=65_535)
+    api_key: Secrets = ()
+    allowed_hosts: Names = ()
+    concurrency: int = Field(default_factory=lambda: len(os.sched_getaffinity(0)), ge=1, le=_ENGINE.slots)
+    queue: int = Field(512, ge=0)
+    body_bytes: int = Field(16 << 20, ge=1024)
+    shutdown_grace_seconds: float = Field(10.0, ge=0)
+    analysis_workers: int = Field(1, ge=1)
+    analysis_seconds: float = Field(10.0, gt=0)
+    ceilings: Ceilings = Ceilings()
+    files_in: int = Field(_ENGINE.files_in, ge=0)
+    files_in_bytes: int = Field(_ENGINE.files_in_bytes, ge=0)
+    files_out: int = Field(_ENGINE.files_out, ge=0)
+    files_out_bytes: int = Field(_ENGINE.files_out_bytes, ge=0)
+    flood_bytes: int = Field(_ENGINE.flood_bytes, ge=1)
+    may_lack: Names = ()
+    state_dir: Path | None = None
+    runtimes_dir: Path | None = None
+    bwrap: Path | None = None
+    cgroup_parent: str | None = None
+    uid_base: int = Field(_ENGINE.uid_base, ge=100_000, le=2**32 - 2 - _ENGINE.slots)
+
+    @model_validator(mode="after")
+    def _check_together(self) -> Self:
+        wrong = sorted(set(self.may_lack) - {"cgroup"})
+        if wrong:
+            msg = f"may_lack: only 'cgroup' may be missing, not {', '.join(map(repr, wrong))}"
+            raise ValueError(msg)
+        if not self.api_key and not is_loopback(self.host):
+            msg = (
+                f"host: {self.host} can be reached from other machines, and no key is configured; "
+                f"set {ENV_PREFIX}API_KEY, or bind to 127.0.0.1"
+            )
+            raise ValueError(msg)
+        if not self.api_key and "*" in self.allowed_hosts:
+            msg = "allowed_hosts: '*' needs an api_key, or any web page could run code here by DNS rebinding"
+            raise ValueError(msg)
+        if not all(key.get_secret_value().isascii() and key.get_secret_value().isprintable() for key in self.api_key):
+            msg = "api_key: only printable ASCII characters can be sent in a header"
+            raise ValueError(msg)
+        return self
+
+    def engine(self) -> Config:
+        """The part of the settings that is the engine's."""
+        return Config(
+            ceilings=Limits(**self.ceilings.model_dump()),
+            files_in=self.files_in,
+            files_in_bytes=self.files_in_bytes,
+            files_out=self.files_out,
+            files_out_bytes=self.files_out_bytes,
+            flood_bytes=self.flood_bytes,
+            may_lack=frozenset(self.may_lack),
+            state_dir=self.state_dir,
+            runtimes_dir=self.runtimes_dir,
+            bwrap=self.bwrap,
+            cgroup_parent=self.cgroup_parent,
+            uid_base=self.uid_base,
+        )
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a bind address or host name means this machine alone, without asking a resolver."""
+    if host.lower().rstrip(".") == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def load(config: Path | None = None, **options: object) -> Settings:
+    """Read the settings: ``options`` that are not None, then the environment, then the TOML file, then defaults.
+
+    Args:
+        config: the TOML file; None means the one that ``FUMEHOOD_CONFIG`` names, if any.
+        options: settings by name, as given on a command line.
+
+    Raises:
+        SettingsError: a file that cannot be read, an unknown name, or a wrong value; the text names each.
+    """
+    if config is None and os.environ.get(CONFIG_VARIABLE):
+        config = Path(os.environ[CONFIG_VARIABLE])
+    table = _read_toml(config) if config is not None else {}
+
+    class _Layered(Settings):
+        @classmethod
+        def settings_customise_sources(
+            cls,
+            settings_cls: type[BaseSettings],
+            init_settings: PydanticBaseSettingsSource,
+            env_settings: PydanticBaseSettingsSource,
+            dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - no .env file is read
+            file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - nor a folder of secrets
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            return init_settings, env_settings, InitSettingsSource(settings_cls, init_kwargs=table)
+
+    given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+    try:
+        return _Layered(**given)
+    except ValidationError as wrong:
+        raise SettingsError("\n".join(_line(error["loc"], error["msg"]) for error in wrong.errors())) from None
+    except pydantic_settings.SettingsError as wrong:
+        raise SettingsError(str(wrong)) from None
+
+
+def _line(where: tuple[int | str, ...], message: str) -> str:
+    """One wrong setting in one line, its value left out because it may be a secret."""
+    message = message.removeprefix("Value error, ")
+    return f"{'.'.join(map(str, where))}: {message}" if where else message
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise SettingsError(f"{path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{path}: {error}") from error

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from analyzers import analyze
+from analyzers.render import to_github, to_json, to_text
+from analyzers.sarif import to_sarif
+
+CODE = 'x = input()\ny = eval(x)\ntry:\n    import pickle\nexcept:\n    pass\npassword = "hunter2"\n'
+
+
+def test_text_has_a_line_for_each_finding_and_a_verdict() -> None:
+    """The text for people names place, severity, rule, its other names, and ends with the verdict and counts."""
+    lines = to_text(analyze(CODE, filename="a.py")).splitlines()
+    assert lines[0] == "a.py:2:5: high FH101 (B307) eval-used: eval runs the text it is given as code"
+    assert lines[1] == "    eval(x)"
+    assert lines[-1] == "a.py: fail: 5 findings (2 high, 3 low)"
+    assert to_text(analyze("if (")).splitlines() == [
+        "<snippet>:1:4: does not parse: '(' was never closed",
+        "<snippet>: incomplete: 0 findings, read as text only",
+    ]
+    assert to_text(analyze("eval(x)  # nosec")) == "<snippet>: pass: 0 findings, 1 suppressed\n"
+
+
+def test_text_cannot_steer_a_terminal() -> None:
+    """Control characters of the source, or of its name, are shown and not sent."""
+    text = to_text(analyze("eval('\x1b[2J\x07\u202e')", filename="a\x1b.py"))
+    assert all(character.isprintable() or character == "\n" for character in text)
+
+
+def test_annotations_escape_what_the_format_reserves() -> None:
+    """Workflow commands stay one line each, whatever the file is called."""
+    text = to_github(analyze(CODE, filename="a,b:c%\n.py"))
+    assert len(text.splitlines()) == 5
+    place = "file=a%2Cb%3Ac%25%0A.py,line=2,endLine=2,col=5,endColumn=12"
+    assert text.startswith(f"::error {place},title=FH101 eval-used::eval")
+    assert "::warning " in text
+    assert to_github(analyze("if (")) == "::warning line=1,col=4,title=does not parse::'(' was never closed\n"
+
+
+@pytest.fixture(scope="module")
+def log() -> dict:
+    """A log over a source with findings and one that does not parse."""
+    return json.loads(to_sarif([analyze(CODE, filename="src/a b.py"), analyze("é = eval(", filename="/b.py")]))
+
+
+def test_sarif_has_what_the_standard_requires(log: dict) -> None:
+    """The log is version 2.1.0 and each object has the properties that the standard makes mandatory."""
+    assert log["version"] == "2.1.0"
+    assert log["$schema"].endswith("sarif-2.1.0.json")
+    (run,) = log["runs"]
+    driver = run["tool"]["driver"]
+    assert driver["name"]
+    assert run["columnKind"] == "unicodeCodePoints"
+    assert run["invocations"][0]["executionSuccessful"] is True
+    ids = [rule["id"] for rule in driver["rules"]]
+    assert len(ids) == len(set(ids))
+    for rule in driver["rules"]:
+        assert rule["shortDescription"]["text"]
+        assert rule["defaultConfiguration"]["level"] in {"error", "warning", "note"}
+    for result in run["results"]:
+        assert result["message"]["text"]
+        assert result["level"] in {"error", "warning", "note", "none"}
+        assert ids[result["ruleIndex"]] == result["ruleId"]
+        place = result["locations"][0]["physicalLocation"]
+        region = place["region"]
+        assert 1 <= region["startLine"] <= region["endLine"]
+        assert min(region["startColumn"], region["endColumn"]) >= 1
+        assert " " not in place["artifactLocation"]["uri"]
+
+
+def test_sarif_names_weaknesses_and_fixes(log: dict) -> None:
+    """CWE numbers are a taxonomy that results refer to, and a fix is a replacement of a region."""
+    run = log["runs"][0]
+    taxa = {taxon["id"] for taxon in run["taxonomies"][0]["taxa"]}
+    results = {result["ruleId"]: result for result in reversed(run["results"])}
+    assert results["FH101"]["taxa"] == [{"id": "95", "toolComponent": {"name": "CWE"}}]
+    assert {"95", "396", "798"} <= taxa
+    (replacement,) = results["FH301"]["fixes"][0]["artifactChanges"][0]["replacements"]
+    assert replacement["insertedContent"]["text"] == "except Exception:"
+    assert replacement["deletedRegion"] == {"startLine": 5, "startColumn": 1, "endLine": 5, "endColumn": 8}
+
+
+def test_sarif_tells_what_does_not_parse(log: dict) -> None:
+    """A text that does not parse is a notification of the invocation, with its place."""
+    (notification,) = log["runs"][0]["invocations"][0]["toolExecutionNotifications"]
+    place = notification["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "file:///b.py"
+    assert place["region"] == {"startLine": 1, "startColumn": 9}
+
+
+def test_rendering_is_deterministic() -> None:
+    """The same source gives the same bytes."""
+    assert to_json(analyze(CODE)) == to_json(analyze(CODE))
+    assert to_sarif(analyze(CODE)) == to_sarif(analyze(CODE))

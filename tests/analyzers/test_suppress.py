@@ -1,0 +1,84 @@
+from __future__ import annotations
+
+import pytest
+
+from analyzers import analyze
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "eval(x)  # nosec",
+        "eval(x)  #nosec",
+        "eval(x)  # nosec: the text is ours",
+        "eval(x)  # nosec B307",
+        "eval(x)  # nosec B101,B307",
+        "eval(x)  # nosec: B307 B101",
+        "eval(x)  # nosec FH101",
+        "eval(x)  # nosec eval-used",
+        "eval(x)  # noqa",
+        "eval(x)  # NOQA: S307",
+        "eval(x)  # noqa: E501,S307",
+        "eval(x)  # noqa:S307 because",
+        "eval(x)  # noqa: FH101",
+        "eval(x)  # type: ignore # noqa: S307",
+        "eval(  # noqa: S307\n    x,\n)",
+        "eval(\n    x,\n)  # nosec",
+        "y = [\n    1,\n    eval(x),\n]  # nosec B307",
+        "try:\n    a\nexcept:  # noqa: E722\n    b",
+        "try:\n    a\nexcept:  # noqa: BLE001\n    b",
+        'password = "hunter2"  # noqa: S105',
+        'password = "hunter2"  # nosec hardcoded_password_string B105',
+        'f(password="hunter2")  # noqa: S106',
+        'q = ("a"  # nosec\n     "b" + eval(x))',
+        "assert x  # nosec assert_used",
+        "if (\neval(x)  # nosec",
+    ],
+)
+def test_a_marker_takes_its_finding_back(code: str) -> None:
+    """What Bandit and Ruff would leave out for a comment is left out, and counted."""
+    report = analyze(code)
+    assert report.findings == ()
+    assert report.suppressed == 1
+    assert report.verdict == ("incomplete" if report.parse == "text" else "pass")
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "eval(x)  # nosec B101",
+        "eval(x)  # nosec B999",
+        "eval(x)  # noqa: S102",
+        "eval(x)  # noqa: E501",
+        "eval(x)  # nosecurity",
+        "eval(x)  # noqas",
+        "# nosec\neval(x)",
+        "eval('# nosec')",
+        "eval('''\n# noqa\n''')",
+        'x = """\n# nosec\n"""; eval(x)',
+        "eval(x)\n# nosec",
+    ],
+)
+def test_other_comments_and_strings_suppress_nothing(code: str) -> None:
+    """Markers for other rules, on other lines, or inside strings take nothing back."""
+    report = analyze(code)
+    assert [finding.rule for finding in report.findings] == ["FH101"]
+    assert report.suppressed == 0
+
+
+def test_a_marker_in_a_body_does_not_excuse_the_header() -> None:
+    """A comment inside a function does not take back what was found in its signature."""
+    assert analyze('def f(password="hunter2"):\n    a = 1  # nosec\n').total == 1
+
+
+def test_a_suppressed_secret_is_still_masked() -> None:
+    """A secret that was taken back is not quoted by the finding beside it."""
+    report = analyze('password = "hunter2xyz"; eval("hunter2xyz")  # noqa: S105')
+    assert report.suppressed == 1
+    assert "hunter2xyz" not in repr(report)
+
+
+def test_notes_cannot_be_suppressed() -> None:
+    """No comment hides that the analysis was cut short."""
+    report = analyze("f(x)  # nosec\n" * 300, seconds=0.0)
+    assert report.verdict == "incomplete"

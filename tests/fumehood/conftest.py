@@ -1,0 +1,56 @@
+"""A service over scripted parts, for every test that wants one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from serving import Live, serving, state_folder, until
+
+from analyzers.isolate import Pool
+from fumehood.settings import Settings
+from sandbox import Config, Sandbox
+
+
+@pytest.fixture(scope="session")
+def settings() -> Settings:
+    """Two slots, two places in line, small bodies, and a free port."""
+    return Settings(port=0, concurrency=2, queue=2, body_bytes=1 << 20, shutdown_grace_seconds=0.2)
+
+
+@pytest.fixture(scope="session")
+def _served(settings: Settings) -> Iterator[Live]:
+    with serving(settings) as running:
+        yield running
+
+
+@pytest.fixture
+def live(_served: Live) -> Iterator[Live]:
+    """A service over scripted parts that know nothing of the test before. The server itself is shared."""
+    _served.box.reset()
+    _served.analyser.reset()
+    yield _served
+    _served.box.let_go.set()
+    until(lambda: len(_served.box.ended) == len(_served.box.jobs))
+
+
+@pytest.fixture(scope="session")
+def analyser() -> Iterator[Pool]:
+    """One worker of the real analyser: starting it costs what a hundred analyses do."""
+    with Pool(1, seconds=20) as pool:
+        yield pool
+
+
+@pytest.fixture
+def state() -> Iterator[Path]:
+    """A state folder for one test."""
+    with state_folder() as folder:
+        yield folder
+
+
+@pytest.fixture(scope="session")
+def engine() -> Iterator[Sandbox]:
+    """The real engine, started once."""
+    with state_folder() as folder, Sandbox(Config(state_dir=folder)) as box:
+        yield box

@@ -1,0 +1,149 @@
+"""Settings: where they come from, which wins, and what is refused."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from fumehood import settings
+from fumehood.settings import Ceilings, Settings, SettingsError, load
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+
+
+@pytest.fixture(autouse=True)
+def _empty_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in os.environ if name.startswith("FUMEHOOD_")]:
+        monkeypatch.delenv(name)
+
+
+def toml(tmp_path: Path, text: str) -> Path:
+    """Write a settings file."""
+    path = tmp_path / "fumehood.toml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_nothing_set_is_the_contract() -> None:
+    """Loopback, 512 in line, 16 MiB bodies, and the contract's ceilings."""
+    chosen = load()
+    assert (chosen.host, chosen.port, chosen.queue, chosen.body_bytes) == ("127.0.0.1", 8080, 512, 16 << 20)
+    engine = chosen.engine()
+    assert engine.ceilings.wall_seconds == 300
+    assert engine.ceilings.memory_bytes == 4 << 30
+    assert (engine.files_in, engine.files_out, engine.files_out_bytes) == (256, 100, 16 << 20)
+    assert engine.may_lack == frozenset()
+
+
+def test_options_win_over_environment_over_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Within a table too: the file's ceilings stay where the environment sets another."""
+    path = toml(tmp_path, 'host = "127.0.0.2"\nport = 1\nqueue = 7\n[ceilings]\ncpus = 2\nprocesses = 9\n')
+    monkeypatch.setenv("FUMEHOOD_PORT", "2")
+    monkeypatch.setenv("FUMEHOOD_HOST", "127.0.0.3")
+    monkeypatch.setenv("FUMEHOOD_CEILINGS__PROCESSES", "10")
+    chosen = load(path, port=3, host=None)
+    assert (chosen.port, chosen.host, chosen.queue) == (3, "127.0.0.3", 7)
+    assert (chosen.ceilings.cpus, chosen.ceilings.processes) == (2, 10)
+
+
+def test_the_file_may_be_named_by_the_environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``FUMEHOOD_CONFIG``, unless the command line names another."""
+    monkeypatch.setenv("FUMEHOOD_CONFIG", str(toml(tmp_path, "port = 81")))
+    assert load().port == 81
+
+
+def test_lists_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Split at commas and blanks; an empty variable is as good as none."""
+    monkeypatch.setenv("FUMEHOOD_API_KEY", "one, two")
+    monkeypatch.setenv("FUMEHOOD_MAY_LACK", "cgroup")
+    monkeypatch.setenv("FUMEHOOD_ALLOWED_HOSTS", "")
+    monkeypatch.setenv("FUMEHOOD_STATE_DIR", "")
+    chosen = load()
+    assert [key.get_secret_value() for key in chosen.api_key] == ["one", "two"]
+    assert chosen.engine().may_lack == {"cgroup"}
+    assert chosen.allowed_hosts == ()
+    assert chosen.state_dir is None
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("prot = 1", "prot"),
+        ("[ceilings]\nwall = 1", "ceilings.wall"),
+        ('port = "x"', "port"),
+        ("port = 70000", "port"),
+        ("concurrency = 0", "concurrency"),
+        ("queue = -1", "queue"),
+        ("[ceilings]\nwall_seconds = nan", "ceilings.wall_seconds"),
+        ("[ceilings]\nmemory_bytes = 1000", "ceilings.memory_bytes"),
+        ("ceilings = 3", "ceilings"),
+        ('may_lack = ["seccomp"]', "may_lack"),
+        ('host = "0.0.0.0"', "host"),
+        ('host = "box.example"', "host"),
+        ('allowed_hosts = ["*"]', "allowed_hosts"),
+        ('api_key = ["ké"]', "api_key"),
+        ("port = ", "fumehood.toml"),
+    ],
+)
+def test_what_is_wrong_is_refused_by_its_name(tmp_path: Path, text: str, name: str) -> None:
+    """Unknown names, wrong values, and an address that others can reach without a key."""
+    with pytest.raises(SettingsError) as refused:
+        load(toml(tmp_path, text))
+    assert name in str(refused.value).split(":", maxsplit=1)[0]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "name"),
+    [("PORT", "tcp://10.0.0.1:8080", "port"), ("CEILINGS", "much", "ceilings"), ("HOST", "::", "host")],
+)
+def test_what_is_wrong_in_the_environment_too(
+    monkeypatch: pytest.MonkeyPatch, variable: str, value: str, name: str
+) -> None:
+    """A variable of a container engine that happens to have our prefix does not pass either."""
+    monkeypatch.setenv(f"FUMEHOOD_{variable}", value)
+    with pytest.raises(SettingsError, match=name):
+        load()
+
+
+def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
+    """A misspelt path must not mean the defaults."""
+    with pytest.raises(SettingsError, match=r"nowhere\.toml: No such file"):
+        load(tmp_path / "nowhere.toml")
+
+
+def test_a_key_is_never_told(tmp_path: Path) -> None:
+    """Neither by printing the settings nor by an error about them."""
+    path = toml(tmp_path, 'api_key = ["s3cr3t"]\n')
+    assert "s3cr3t" not in repr(load(path))
+    with pytest.raises(SettingsError) as refused:
+        load(toml(tmp_path, 'api_key = ["s3cr3té"]\nport = "s3cr3t"\n'))
+    assert "s3cr3t" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("host", "loopback"),
+    [
+        ("127.0.0.1", True),
+        ("127.9.9.9", True),
+        ("::1", True),
+        ("[::1]", True),
+        ("localhost", True),
+        ("0.0.0.0", False),  # noqa: S104 - what is being tested
+        ("::", False),
+        ("10.0.0.1", False),
+        ("localhost.example", False),
+    ],
+)
+def test_loopback_is_known_without_a_resolver(host: str, loopback: bool) -> None:  # noqa: FBT001 - a parameter
+    """Only what cannot mean another machine."""
+    assert settings.is_loopback(host) is loopback
+
+
+def test_every_setting_is_documented_with_its_default() -> None:
+    """``docs/settings.md`` has a row for each, and for nothing else."""
+    text = (DOCS / "settings.md").read_text(encoding="utf-8")
+    rows = [line.split("|")[1].strip(" `") for line in text.splitlines() if line.startswith("| `")]
+    known = [name for name in Settings.model_fields if name != "ceilings"]
+    assert sorted(rows) == sorted([*known, *(f"ceilings.{name}" for name in Ceilings.model_fields)])
