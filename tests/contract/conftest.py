@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 NO_CGROUP = "/fumehood-has-no-such-group"
 
-# The one list that every behaviour is run over: face, launcher, meter. A way that is not here is not tested:
-# "http" stands here as soon as the service does.
+# The one list that every behaviour is run over: face, launcher, meter. A way that is not here is not tested.
 WAYS = (
     ("api", Launcher.COLD, "cgroup"),
     ("api", Launcher.COLD, "watch"),
+    ("http", Launcher.COLD, "cgroup"),
 )
 
 

