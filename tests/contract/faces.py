@@ -88,6 +88,11 @@ class Running:
         self._thread = threading.Thread(target=work)
         self._thread.start()
 
+    @property
+    def alive(self) -> bool:
+        """Whether the run is still under way."""
+        return self._thread.is_alive()
+
     def result(self) -> Result:
         """Wait for the end."""
         self._thread.join(_PATIENCE_SECONDS)
