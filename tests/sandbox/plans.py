@@ -4,17 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from sandbox.model import (
-    Host,
-    Limits,
-    MeterLimits,
-    OnOutputLimit,
-    OutputKeep,
-    Plan,
-    Reading,
-    Runtime,
-    RuntimeKind,
-)
+from sandbox.meter import MeterLimits, Reading
+from sandbox.model import Host, Limits, OnOutputLimit, OutputKeep, Plan, Runtime, RuntimeKind
 
 PYTHON = Runtime(
     name="python",

@@ -15,7 +15,8 @@ from plans import PLAN, reading
 
 from sandbox.errors import SetupError
 from sandbox.guest import wire
-from sandbox.model import Cause, Child, Launcher, OnOutputLimit, OutputKeep, Plan, Reading
+from sandbox.meter import Reading
+from sandbox.model import Cause, Child, Launcher, OnOutputLimit, OutputKeep, Plan
 from sandbox.supervise import Cancel, _Kept, supervise
 
 
