@@ -29,6 +29,7 @@ _FLOORS = Limits(
     cpus=0.0,
 )
 _MUST_EXCEED = frozenset({"wall_seconds", "cpu_seconds", "cpus"})
+_SPEAKABLE = 10**18  # no limit is larger, and a caller's number need not be repeated whole
 _LONGEST_STRING = (128 << 10) - 1  # MAX_ARG_STRLEN, execve(2)
 _LONGEST_STRINGS = 1 << 20  # under a quarter of the default stack, with room for the pointers (execve(2))
 _PATH_MAX = 4096
@@ -128,19 +129,25 @@ def _limits(asked: Limits, top: Limits) -> Limits:
     for each in fields(asked):
         name, field = each.name, f"limits.{each.name}"
         value, floor, ceiling = getattr(asked, name), getattr(_FLOORS, name), getattr(top, name)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not _finite(value):
             raise JobRefused(field, "must be a finite number")
         if not isinstance(value, int) and isinstance(floor, int):
             raise JobRefused(field, "must be a whole number")
         if value < floor or (name in _MUST_EXCEED and value <= floor):
             bound = "more than" if name in _MUST_EXCEED else "at least"
-            raise OverCeiling(field, f"must be {bound} {floor:g}, not {value:g}")
+            raise OverCeiling(field, f"must be {bound} {_exact(floor)}, not {_exact(value)}")
         if value > ceiling:
             raise OverCeiling(field, f"may be at most {_exact(ceiling)}, not {_exact(value)}")
     return asked
 
 
+def _finite(number: float) -> bool:
+    return isinstance(number, int) or math.isfinite(number)  # an int may be too large to become a float
+
+
 def _exact(number: float) -> str:
+    if abs(number) > _SPEAKABLE:
+        return f"beyond {'-' if number < 0 else ''}{_SPEAKABLE}"
     return str(int(number)) if number == int(number) else repr(number)
 
 

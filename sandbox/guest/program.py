@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _FileLoader: Any = sys.modules["_frozen_importlib_external"].SourceFileLoader  # importlib.machinery costs an import
 _FRAMES_OF_OURS = 1  # the one exec() call below
 _EXIT_UNCAUGHT = 1
+_LONG = 1 << 63
+_EXIT_UNREPRESENTABLE = 255  # what a code that no C long holds becomes
 _EXIT_LOST_OUTPUT = 120  # what the interpreter answers when it could not flush (sys.exit in the Python library manual)
 
 
@@ -38,6 +40,7 @@ def run_python(path: str, args: list[str], env: dict[str, str], hidden: tuple[st
     _prepare(path, args, env, hidden)
     ours = frozenset(sys.modules)
     gc.freeze()  # what is here now is not the guest's: its collections need not walk it
+    sys.modules["__main__"] = _main(path)  # only now: frozen, its globals would never be let go
     ending = _run(path)
     _finish(ours)
     if ending is _SIGINT:
@@ -63,6 +66,9 @@ def _prepare(path: str, args: list[str], env: dict[str, str], hidden: tuple[str,
     sys.orig_argv = [sys.executable, path, *args]
     for name in hidden:
         sys.modules.pop(name, None)
+
+
+def _main(path: str) -> ModuleType:
     main: ModuleType = type(sys)("__main__")
     main.__dict__.update(
         __annotations__={},
@@ -71,7 +77,7 @@ def _prepare(path: str, args: list[str], env: dict[str, str], hidden: tuple[str,
         __file__=path,
         __loader__=_FileLoader("__main__", path),
     )
-    sys.modules["__main__"] = main
+    return main
 
 
 def _run(path: str) -> int:
@@ -115,7 +121,7 @@ def _exit_code(code: Any) -> int:
     if code is None:
         return 0
     if isinstance(code, int):
-        return code & 0xFF
+        return code & 0xFF if -_LONG <= code < _LONG else _EXIT_UNREPRESENTABLE
     print(code, file=sys.stderr)
     return _EXIT_UNCAUGHT
 
