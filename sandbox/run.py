@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 
 # What init still does after it has its filters: finish the root, give up the capabilities that takes.
-_INIT_CALLS = frozenset({"mount", "umount2", "sched_setaffinity", "capset", "prctl"})
+_INIT_CALLS = frozenset({"mount", "open_tree", "move_mount", "sched_setaffinity", "capset", "prctl"})
 _log = logging.getLogger(__name__)
 _serials = itertools.count()  # one process may hold several engines
 
