@@ -48,10 +48,10 @@ def test_a_host_is_described_by_facts(runtimes: Path, tmp_path: Path) -> None:
         ("/var/lib/x/python", "/opt/python"),
         ("/extra", "/extra"),
         (str(tmp_path / "stage/etc"), "/etc"),
-        (str(tmp_path / "stage/guest"), "/run/fumehood/guest"),
+        (str(tmp_path / "stage/guest.bin"), "/run/guest.bin"),
     }
     passed_on = {bind.target for bind in found.guest_binds}
-    assert passed_on == {bind.target for bind in found.binds} - {"/run/fumehood/guest"}
+    assert passed_on == {bind.target for bind in found.binds} - {"/run/guest.bin"}
     assert found.cpu_numbers == tuple(sorted(os.sched_getaffinity(0)))
 
 

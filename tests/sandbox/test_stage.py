@@ -43,8 +43,7 @@ def test_any_uid_may_read_all_of_it_whatever_our_umask(open_path: Path) -> None:
             if not stat.S_ISLNK(mode):
                 wanted = 0o755 if stat.S_ISDIR(mode) else 0o644
                 assert mode & 0o777 == wanted, path
-        assert (folder / "guest/init.py").is_file()
-        assert list((folder / "guest/__pycache__").glob("init.*.pyc"))
+        assert (folder / stage.GUEST_BUNDLE).is_file()
     assert not folder.exists()
 
 
