@@ -6,7 +6,6 @@ import subprocess
 from pathlib import Path
 
 from contest import Contender
-
 from sandbox.model import Host
 
 SYSTEM_PYTHON = "/usr/bin/python3"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import contest
 import service
 from contest import Contender
-
 from sandbox import Job, Result, Sandbox
 
 CODE = "print(1)"

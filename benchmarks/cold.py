@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contest
 from bare import bwrap, command, guest_python
-
 from sandbox import Job, Launcher
 from sandbox.model import WarmConfig
 

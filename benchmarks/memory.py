@@ -11,9 +11,9 @@ from __future__ import annotations
 import contextlib
 from pathlib import Path
 
-import contest
 import psutil
 
+import contest
 from sandbox.model import Preload, WarmConfig
 
 FEW = 1

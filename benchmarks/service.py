@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+
 from contest import Contender, await_that
 
 _ROOT = Path(__file__).resolve().parents[1]

@@ -8,7 +8,6 @@ from __future__ import annotations
 import contest
 import service
 from contest import Contender
-
 from sandbox.model import WarmConfig
 
 CODES = (

@@ -9,7 +9,6 @@ import contest
 import service
 from bare import bwrap, command
 from contest import Contender, Crowd
-
 from sandbox import Job, Launcher
 
 CODE = "print(1)"

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contest
 import service
 from bare import SYSTEM_BASH, SYSTEM_PYTHON, command, guest_python
-
 from sandbox import Job, Launcher, Sandbox
 
 CODE = "print(1)"
