@@ -114,13 +114,18 @@ def _text(stream: Stream) -> str:
     head, tail = stream.head, stream.tail
     if stream.truncated:
         head = _without_partial_end(head)
-        tail = tail.lstrip(_CONTINUATION) if len(tail) - len(tail.lstrip(_CONTINUATION)) < _LONGEST else tail
+        tail = _without_partial_start(tail)
         return head.decode("utf-8", "replace") + tail.decode("utf-8", "replace")
     return (head + tail).decode("utf-8", "replace")
 
 
 _CONTINUATION = bytes(range(0x80, 0xC0))
 _LONGEST = 4
+
+
+def _without_partial_start(data: bytes) -> bytes:
+    rest = data[: _LONGEST - 1].lstrip(_CONTINUATION)  # those of one character at most: further ones stand alone
+    return rest + data[_LONGEST - 1 :]
 
 
 def _without_partial_end(data: bytes) -> bytes:

@@ -29,6 +29,7 @@ _FLOORS = Limits(
     cpus=0.0,
 )
 _MUST_EXCEED = frozenset({"wall_seconds", "cpu_seconds", "cpus"})
+_SPEAKABLE = 10**18  # no limit is larger, and a caller's number need not be repeated whole
 _LONGEST_STRING = (128 << 10) - 1  # MAX_ARG_STRLEN, execve(2)
 _LONGEST_STRINGS = 1 << 20  # under a quarter of the default stack, with room for the pointers (execve(2))
 _PATH_MAX = 4096
@@ -52,8 +53,13 @@ _SYSTEM = (
     "sys",
     "usr",
 )
-_ALWAYS_WRITABLE = (WORKSPACE, "/mnt/data", "/tmp", "/dev/shm")  # noqa: S108 - inside the guest
 _STICKY = 0o1777
+STANDING_PLACES = (
+    WritablePlace(mode=0o755, targets=(WORKSPACE, "/mnt/data")),
+    WritablePlace(mode=_STICKY, targets=("/tmp",)),  # noqa: S108 - inside the guest
+    WritablePlace(mode=_STICKY, targets=("/dev/shm",)),  # noqa: S108 - inside the guest
+)
+_STANDING_TARGETS = tuple(target for place in STANDING_PLACES for target in place.targets)
 
 
 def plan(job: Job, host: Host, config: Config) -> Plan:
@@ -128,19 +134,25 @@ def _limits(asked: Limits, top: Limits) -> Limits:
     for each in fields(asked):
         name, field = each.name, f"limits.{each.name}"
         value, floor, ceiling = getattr(asked, name), getattr(_FLOORS, name), getattr(top, name)
-        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not _finite(value):
             raise JobRefused(field, "must be a finite number")
         if not isinstance(value, int) and isinstance(floor, int):
             raise JobRefused(field, "must be a whole number")
         if value < floor or (name in _MUST_EXCEED and value <= floor):
             bound = "more than" if name in _MUST_EXCEED else "at least"
-            raise OverCeiling(field, f"must be {bound} {floor:g}, not {value:g}")
+            raise OverCeiling(field, f"must be {bound} {_exact(floor)}, not {_exact(value)}")
         if value > ceiling:
             raise OverCeiling(field, f"may be at most {_exact(ceiling)}, not {_exact(value)}")
     return asked
 
 
+def _finite(number: float) -> bool:
+    return isinstance(number, int) or math.isfinite(number)  # an int may be too large to become a float
+
+
 def _exact(number: float) -> str:
+    if abs(number) > _SPEAKABLE:
+        return f"beyond {'-' if number < 0 else ''}{_SPEAKABLE}"
     return str(int(number)) if number == int(number) else repr(number)
 
 
@@ -166,10 +178,10 @@ def _args(args: tuple[str, ...]) -> tuple[str, ...]:
     return args
 
 
-def _environment(runtime: Runtime, asked: Mapping[str, str], cpus: int) -> dict[str, str]:
-    """The documented few variables, then the job's own over them."""
+def standing_environment(runtime: Runtime, cpus: int) -> dict[str, str]:
+    """Give the documented few variables, as a run has them that asks for none and for so many processors."""
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(cpus))
-    env = {
+    return {
         "PATH": "/opt/python/bin:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin",
         "HOME": WORKSPACE,
         "USER": "user",
@@ -182,6 +194,11 @@ def _environment(runtime: Runtime, asked: Mapping[str, str], cpus: int) -> dict[
         **threads,
         **runtime.environment,
     }
+
+
+def _environment(runtime: Runtime, asked: Mapping[str, str], cpus: int) -> dict[str, str]:
+    """The documented variables, then the job's own over them."""
+    env = standing_environment(runtime, cpus)
     total = 0
     for name, value in asked.items():
         field = f"env.{name}"
@@ -245,15 +262,11 @@ def _patterns(globs: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _writable(paths: tuple[str, ...]) -> tuple[WritablePlace, ...]:
-    """The standing places, and the job's own; one that lies inside another needs no folder of its own."""
+    """The job's own places, without those that stand anyway."""
     if len(paths) > _MOST_WRITABLE:
         raise OverCeiling("writable_paths", f"may be at most {_MOST_WRITABLE}")
-    places = [
-        WritablePlace(mode=0o755, targets=(WORKSPACE, "/mnt/data")),
-        WritablePlace(mode=_STICKY, targets=("/tmp",)),  # noqa: S108 - inside the guest
-        WritablePlace(mode=_STICKY, targets=("/dev/shm",)),  # noqa: S108 - inside the guest
-    ]
-    taken = list(_ALWAYS_WRITABLE)
+    places = []
+    taken = list(_STANDING_TARGETS)
     for number, path in sorted(enumerate(paths), key=lambda item: item[1]):
         field = f"writable_paths.{number}"
         if not path.startswith("/"):
@@ -267,7 +280,7 @@ def _writable(paths: tuple[str, ...]) -> tuple[WritablePlace, ...]:
         if any(
             f"{each}/".startswith(f"{clean}/") or f"{clean}/".startswith(f"/{system}/")
             for system in _SYSTEM
-            for each in (f"/{system}", *_ALWAYS_WRITABLE)
+            for each in (f"/{system}", *_STANDING_TARGETS)
         ):
             raise JobRefused(field, "is, holds or lies under a system folder")
         taken.append(clean)

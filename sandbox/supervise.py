@@ -136,7 +136,8 @@ class _Watchman:
             now = time.monotonic()
             timeout = max(0.0, min(self._due.values()) - now)
             for key, _ in self._selector.select(timeout):
-                key.data(key.fileobj)
+                if key.fd in self._selector.get_map():  # one event's answer may have closed what the next is about
+                    key.data(key.fileobj)
             if not self._look_at_clock():
                 break
         return self._exit()

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import errno
 import os
 from collections.abc import Iterator
 
@@ -19,6 +20,7 @@ from sandbox.errors import SetupError
 # setresuid, setresgid, setgroups
 _NUMBERS = {"x86_64": (117, 119, 116), "aarch64": (147, 149, 159)}
 _KEEP_ROOT = 0
+_NO_CHANGE = 2**32 - 1  # what setresuid(2) takes for "leave it as it is"
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -29,6 +31,8 @@ def started_as(uid: int, machine: str) -> Iterator[None]:
 
     Raises SetupError when the kernel refuses, and when it does not give root back.
     """
+    if not 0 < uid < _NO_CHANGE:
+        raise SetupError("setresuid", errno.EINVAL, f"{uid} is not a guest's uid")
     setresuid, setresgid, setgroups = _NUMBERS[machine]
     groups = os.getgroups()
     _call("setgroups", setgroups, 0, None)

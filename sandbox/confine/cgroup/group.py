@@ -27,7 +27,7 @@ PERIOD_MICROSECONDS = 100_000
 """The span over which a cpu quota is counted (Documentation/scheduler/sched-bwc.rst)."""
 
 PARENT = "fumehood"
-_SWEEPABLE = re.compile(r"([1-9][0-9]*-[0-9]+)\.[A-Za-z0-9_-]+")
+_SWEEPABLE = re.compile(r"([1-9][0-9]*-[0-9]+)(?:\.[A-Za-z0-9_-]+)+")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _PATIENCE_SECONDS = 3.0
 _PAUSES = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)
@@ -143,7 +143,7 @@ class Hierarchy(ABC):
         """Return the group of that name; nothing is made yet."""
 
     def create(self, name: str, limits: MeterLimits | None = None) -> Meter:
-        """Make a group, with limits if they are known; name it ``<instance>.<serial>`` if :meth:`sweep` is to know it.
+        """Make a group, with limits if they are known; name it ``<instance>.<serial>…`` if :meth:`sweep` is to know it.
 
         Raises SetupError (step ``cgroup mkdir`` or the name of the file refused); then nothing is left behind.
         """

@@ -291,15 +291,16 @@ def test_a_sweep_takes_the_groups_of_the_dead_and_spares_the_living(
     """A pid that has since been handed out again does not protect the groups of its former owner."""
     pid, ticks = cgroup.instance_name().split("-")
     dead, living, strange = fresh_name(f"{pid}-{int(ticks) - 1}"), fresh_name(), f"other{next(_serials)}"
-    for name in (dead, living, strange):
+    second = f"{pid}-{int(ticks) - 1}.1.{next(_serials)}"  # of the second engine that the dead process held
+    for name in (dead, living, strange, second):
         hierarchy.create(name, PLENTY)
     orphan = start("import time; time.sleep(60)")
     for parent in hierarchy.parents:
         group_module.write(f"{parent}/{dead}/cgroup.procs", str(orphan.pid))
     try:
-        assert dead in hierarchy.sweep(cgroup.instance_alive)
+        assert {dead, second} <= set(hierarchy.sweep(cgroup.instance_alive))
         assert orphan.end() == -signal.SIGKILL
-        assert left_behind(hierarchy, dead) == []
+        assert left_behind(hierarchy, dead) == left_behind(hierarchy, second) == []
         assert left_behind(hierarchy, living) == list(hierarchy.parents)
         assert left_behind(hierarchy, strange) == list(hierarchy.parents)
     finally:

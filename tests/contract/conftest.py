@@ -1,0 +1,94 @@
+"""The engines that the contract is held against, and the faces in front of them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from faces import Api, Http, Runner, served
+
+from sandbox import Config, Launcher, Sandbox
+
+if TYPE_CHECKING:
+    import httpx2
+
+NO_CGROUP = "/fumehood-has-no-such-group"
+
+# The one list that every behaviour is run over: face, launcher, meter. A way that is not here is not tested.
+WAYS = (
+    ("api", Launcher.COLD, "cgroup"),
+    ("api", Launcher.COLD, "watch"),
+    ("http", Launcher.COLD, "cgroup"),
+)
+
+
+@pytest.fixture(scope="session")
+def config(runtimes_dir: Path | None) -> Iterator[Config]:
+    """Give a configuration with a state folder, and as root guest uids, that no other service here has."""
+    state = Path(tempfile.mkdtemp(prefix="fumehood-contract-"))  # not pytest's: a guest's uid could not reach it
+    try:
+        yield Config(
+            state_dir=state,
+            runtimes_dir=runtimes_dir,
+            may_lack=frozenset({"cgroup"}),
+            uid_base=2_100_000_000 + os.getpid() % 4096 * 64,
+            slots=64,
+        )
+    finally:
+        shutil.rmtree(state)
+
+
+@pytest.fixture(scope="session")
+def engine(config: Config, need: Callable[[bool, str], None]) -> Iterator[Callable[[str], Sandbox]]:
+    """Give the engine with a kind of meter: the machine's cgroup, or the watch where none can be written."""
+    boxes: dict[str, Sandbox] = {}
+    with contextlib.ExitStack() as scope:
+
+        def give(meter: str) -> Sandbox:
+            if meter not in boxes:
+                parent = NO_CGROUP if meter == "watch" else None
+                boxes[meter] = scope.enter_context(Sandbox(replace(config, cgroup_parent=parent)))
+            kind = boxes[meter].host.meter_kind
+            need(kind.startswith(meter), f"a {meter}: {boxes[meter].host.meter_reason}")
+            return boxes[meter]
+
+        yield give
+
+
+@pytest.fixture(scope="session")
+def client(engine: Callable[[str], Sandbox]) -> Iterator[Callable[[str], httpx2.Client]]:
+    """Give a client of a live service before the engine with a kind of meter."""
+    clients: dict[str, httpx2.Client] = {}
+    with contextlib.ExitStack() as scope:
+
+        def give(meter: str) -> httpx2.Client:
+            if meter not in clients:
+                clients[meter] = scope.enter_context(served(engine(meter)))
+            return clients[meter]
+
+        yield give
+
+
+@pytest.fixture(scope="session", params=WAYS, ids=lambda way: "-".join((way[0], way[1].value, way[2])))
+def runner(
+    request: pytest.FixtureRequest,
+    engine: Callable[[str], Sandbox],
+    client: Callable[[str], httpx2.Client],
+) -> Runner:
+    """Give each way to run a job in turn."""
+    face, launcher, meter = request.param
+    box = engine(meter)
+    return Api(box, launcher) if face == "api" else Http(box, launcher, client(meter))
+
+
+@pytest.fixture(params=("cgroup", "watch"))
+def box(request: pytest.FixtureRequest, engine: Callable[[str], Sandbox]) -> Sandbox:
+    """Give the engine with each kind of meter, for what only its Python face shows."""
+    return engine(request.param)
