@@ -8,12 +8,15 @@ import signal
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from io import FileIO
 from typing import Any
 
+from sandbox import pipes
 from sandbox.errors import LayerMissing, SetupError
 from sandbox.guest import wire
 from sandbox.meter import Meter
 from sandbox.model import Host, Launcher, WritablePlace
+from sandbox.pipes import Pipes
 from sandbox.starter import readable
 
 NEW_ROOT = "/run/newroot"
@@ -44,6 +47,7 @@ class Waiting:
     control: socket.socket
     guest_link: socket.socket
     """To the process that becomes the guest."""
+    pipes: Pipes
     complaint: Callable[[], str]
     """Tells why there may be nobody at the other end."""
     messages: wire.Inbox
@@ -62,6 +66,7 @@ class Staging:
         self,
         host: Host,
         filters: Sequence[bytes],
+        init_filters: Sequence[bytes],
         places: Sequence[WritablePlace],
         env: Mapping[str, str],
         new_meter: Callable[[], Meter],
@@ -76,6 +81,7 @@ class Staging:
             "writable": [[place.mode, list(place.targets)] for place in places],
             "laid_links": [list(link) for runtime in host.runtimes.values() for link in runtime.links],
             "filters": list(filters),
+            "init_filters": list(init_filters),
             "env": dict(env),
         }
 
@@ -95,18 +101,23 @@ class Staging:
         scope.callback(guest_link.close)
         for link in (control, guest_link):
             link.settimeout(SETUP_SECONDS)
-        with far:
-            try:
-                wire.send_down(control, self._stage, [far.fileno()])
-            except OSError as error:
-                raise SetupError("stage", error.errno or 0, complaint()) from error
+        run_pipes = pipes.make(scope, uid)
+        meter = self._new_meter()
+        scope.callback(meter.close)
+        handed: tuple[socket.socket | FileIO, ...] = (far, *run_pipes.theirs, *meter.doors())
+        try:
+            wire.send_down(control, self._stage, [each.fileno() for each in handed])
+        except OSError as error:
+            raise SetupError("stage", error.errno or 0, complaint()) from error
+        finally:
+            for each in handed:
+                each.close()
         messages = wire.Inbox(control, self._most_bytes)
         scope.callback(messages.close)
-        meter = self._new_meter()  # while the interpreter inside starts
-        scope.callback(meter.close)
         return Waiting(
             control=control,
             guest_link=guest_link,
+            pipes=run_pipes,
             complaint=complaint,
             messages=messages,
             meter=meter,

@@ -22,7 +22,7 @@ import os
 import resource
 
 from . import become, collect, libc, root, wire
-from .steps import Step, StepError, lock_down
+from .steps import Step, StepError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,8 +66,8 @@ def _serve(host: _socket.socket) -> None:
         pid, link = _fork(host)
     answers = wire.Inbox(link, _MOST_ANSWER_BYTES)
     inbox = wire.Inbox(host, _MOST_JOB_BYTES, wire.unpack)
-    stage = _prepare(inbox, link, answers)
-    if stage is None:
+    scratch = _prepare(inbox, link, answers)
+    if scratch is None:
         return
     with Step("init: report"):
         pidfds = (os.pidfd_open(pid), os.pidfd_open(os.getpid()))
@@ -81,13 +81,14 @@ def _serve(host: _socket.socket) -> None:
         if job.keys() != wire.JOB_KEYS:
             raise wire.WireError("this is no job")
     with Step("init: finish root"):
-        root.finish(job)
+        root.finish(scratch, job)
     with Step("init: affinity"):
         if job["affinity"] is not None:  # from here, as the filters let nobody change it
             os.sched_setaffinity(pid, job["affinity"])
     with Step("init: not dumpable"):
         libc.set_dumpable(0)
-    lock_down("init", stage["filters"])
+    with Step("init: drop capabilities"):
+        libc.drop_capabilities()
     wire.send(host, {"ready": None})
     _watch(host, job, pid, answers)
 
@@ -111,8 +112,8 @@ def _fork(host: _socket.socket) -> tuple[int, _socket.socket]:
     return pid, link
 
 
-def _prepare(inbox: wire.Inbox, link: _socket.socket, answers: wire.Inbox) -> dict[str, Any] | None:
-    """Do all that needs no job; give the stage, or None when the host went away."""
+def _prepare(inbox: wire.Inbox, link: _socket.socket, answers: wire.Inbox) -> int | None:
+    """Do all that needs no job; give the tmpfs of the writable places, or None when the host went away."""
     with Step("init: receive stage"):
         stage: dict[str, Any] | None = inbox.receive()
         if stage is None:
@@ -127,9 +128,13 @@ def _prepare(inbox: wire.Inbox, link: _socket.socket, answers: wire.Inbox) -> di
         for descriptor in handed:
             os.close(descriptor)
     with Step("init: prepare root"):
-        root.prepare(stage)
+        scratch = root.prepare(stage)
     with Step("init: bounding set"):
         libc.drop_bounding_set()
+    with Step("init: seccomp"):  # its own filter leaves the few calls that finish the root
+        libc.forbid_new_privileges()
+        for program in stage["init_filters"]:
+            libc.load_filter(program)
     with Step("init: the guest is confined"):
         answer = answers.receive()
         if answer is None:
@@ -137,7 +142,7 @@ def _prepare(inbox: wire.Inbox, link: _socket.socket, answers: wire.Inbox) -> di
         if "failed" in answer:
             raise StepError(**answer["failed"])
         wire.send_down(link, {"rooted": None})
-    return stage
+    return scratch
 
 
 def _confinement(pid: int) -> dict[str, Any]:

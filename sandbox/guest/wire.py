@@ -4,17 +4,18 @@ The host talks to each run's init over one stream socket of its own, and over a 
 guest. Init has forked that one before any job is known, and talks to it over a socket pair. Every message is a frame: a
 four-byte little-endian length, then one value in the encoding below. In order::
 
-    host -> init    stage    descriptor with it: the other process's end of its socket to the host. What holds for
-                             every run: the fixed part of the root, the filters, the documented environment
-    init -> become  ...      filters, environment and that descriptor; init meanwhile makes the root and enters it
-    become -> init  set      it is confined; now it rehearses
+    host -> init    stage    what holds for every run: the fixed part of the root, the filters, the documented
+                             environment. Descriptors with it, all for the other process: its end of its socket to the
+                             host; stdin, stdout, stderr and gate; the doors of the meter, if it has any, which a
+                             process enters by writing to them
+    init -> become  ...      filters, environment and the descriptors; init meanwhile makes the root and enters it
+    become -> init  set      it is confined; now it rehearses, and takes its descriptors
     init -> become  rooted   it may look at the file system, and take orders
     init -> host    waiting  descriptors with it: a pidfd of that process, and one of init
     host                     puts that process under a meter without doors
                              -- a warm child waits here; a cold one has job and orders already --
     host -> init    job      init finishes the root, makes it read-only, and gives up its own power
-    host -> become  orders   descriptors with it: stdin, stdout, stderr, gate (the guest's ends), and the doors of the
-                             meter, if it has any: a process enters by writing to them
+    host -> become  orders   its limits, its environment, what it becomes
     init -> host    ready
     become -> host  set      it waits at the gate
     host                     writes one byte to the gate: the guest runs
@@ -79,6 +80,7 @@ STAGE_KEYS = frozenset(
         "writable",  # [[mode, [absolute paths of one folder]]], the standing places
         "laid_links",  # [[path, text]] in them
         "filters",  # [BPF bytes], loaded in this order
+        "init_filters",  # init's own: the same, and the few calls that finish the root
         "env",  # the documented variables
     }
 )
@@ -303,7 +305,13 @@ class Inbox:
 
     def descriptors(self) -> list[int]:
         """Give those that came and were not given yet; they are the caller's now."""
-        given, self._descriptors = self._descriptors, []
+        return self.take(len(self._descriptors))
+
+    def take(self, count: int) -> list[int]:
+        """Give the first so many of those that came. Raises WireError where fewer did."""
+        if len(self._descriptors) < count:
+            raise WireError(f"{count} descriptors were expected")
+        given, self._descriptors = self._descriptors[:count], self._descriptors[count:]
         return given
 
     def close(self) -> None:
