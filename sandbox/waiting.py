@@ -75,7 +75,7 @@ class Staging:
         self._new_meter = new_meter
         self._most_bytes = files_out_bytes + _MESSAGE_SPARE_BYTES
         self._own_namespaces = {name: os.readlink(f"/proc/self/ns/{name}") for name in _NAMESPACE_OF_LAYER.values()}
-        self._stage = {
+        self.stage: dict[str, Any] = {
             "binds": [[bind.source, bind.target] for bind in host.guest_binds],
             "links": [list(link) for link in host.guest_links],
             "writable": [[place.mode, list(place.targets)] for place in places],
@@ -89,13 +89,14 @@ class Staging:
         self,
         scope: contextlib.ExitStack,
         control: socket.socket,
+        deliver: Callable[[Sequence[int]], None],
         complaint: Callable[[], str],
         uid: int | None,
         launcher: Launcher,
     ) -> Waiting:
-        """Speak to the init at the other end of ``control``; what ``scope`` does at its end goes with the child.
+        """Let the init at the other end of ``control`` begin; what ``scope`` does at its end goes with the child.
 
-        Raises SetupError.
+        ``deliver`` brings it the descriptors that belong to the stage. Raises SetupError.
         """
         guest_link, far = socket.socketpair()
         scope.callback(guest_link.close)
@@ -106,7 +107,7 @@ class Staging:
         scope.callback(meter.close)
         handed: tuple[socket.socket | FileIO, ...] = (far, *run_pipes.theirs, *meter.doors())
         try:
-            wire.send_down(control, self._stage, [each.fileno() for each in handed])
+            deliver([each.fileno() for each in handed])
         except OSError as error:
             raise SetupError("stage", error.errno or 0, complaint()) from error
         finally:

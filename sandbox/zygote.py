@@ -210,12 +210,12 @@ class Nest:
             scope.callback(self._gone, server)
             near, far = socket.socketpair()
             scope.callback(near.close)
+
+            def deliver(descriptors: Sequence[int]) -> None:
+                wire.send_down(server.control, {"child": None}, [far.fileno(), *descriptors])
+
             with far:
-                try:
-                    wire.send_down(server.control, {"child": None}, [far.fileno()])
-                except OSError as error:
-                    raise SetupError("fork server", error.errno or 0) from error
-            return self._staging.begin(scope, near, server.complaint, server.uid, Launcher.WARM)
+                return self._staging.begin(scope, near, deliver, server.complaint, server.uid, Launcher.WARM)
 
     def _gone(self, server: _Server) -> None:
         """A child is no more; fill the gap, or close a retired server with its last one."""
@@ -257,6 +257,7 @@ class Zygotes:
         self._slots = slots
         python = [runtime for runtime in host.runtimes.values() if runtime.kind is RuntimeKind.PYTHON]
         self._serve = {
+            "stage": staging.stage,
             "links": [list(link) for runtime in python for link in runtime.links],
             "env": {
                 **{name: value for runtime in python for name, value in runtime.environment.items()},

@@ -20,6 +20,7 @@ from .steps import Step, StepError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import mmap
     from typing import Any, NoReturn
 
 _MOST_BYTES = 16 << 20
@@ -37,12 +38,12 @@ except KeyError:
 """
 
 
-def main(link: _socket.socket) -> NoReturn:
+def main(link: _socket.socket, stage: dict[str, Any], descriptors: list[int], last_word: mmap.mmap) -> NoReturn:
     """Be confined, get ready, take orders, wait at the gate, become the program."""
-    inbox = wire.Inbox(link, _MOST_BYTES, wire.unpack)
     try:
-        host, standard, gate, doors = _be_confined(link, inbox)
-        _get_ready(inbox)
+        host, standard, gate, doors = _be_confined(stage, descriptors)
+        wire.send(link, {"set": None})
+        _get_ready(link, stage)
         _take_descriptors((link.fileno(), host.fileno()), standard, doors)
         orders = _take_orders(host)
         wire.send(host, {"set": None})
@@ -58,41 +59,39 @@ def main(link: _socket.socket) -> NoReturn:
         wire.send(link, error.told)
         os._exit(1)
     link.close()
-    program.run_python(path, orders["args"])
+    program.run_python(path, orders["args"], last_word)
 
 
-def _be_confined(link: _socket.socket, inbox: wire.Inbox) -> tuple[_socket.socket, list[int], int, list[int]]:
+def _be_confined(stage: dict[str, Any], descriptors: list[int]) -> tuple[_socket.socket, list[int], int, list[int]]:
     """Give up all power: nothing that comes later needs any.
 
     Gives the link to the host, the three standard descriptors, the gate, and the doors of the meter.
     """
-    with Step("guest: confine"):
-        message = inbox.receive()
-        if message is None:  # init went away
-            os._exit(1)
-        host, *standard, gate = (_above_ours(each) for each in inbox.take(_DESCRIPTORS))
-        doors = inbox.descriptors()
+    with Step("guest: descriptors that came"):
+        host, *standard, gate = (_above_ours(each) for each in descriptors[:_DESCRIPTORS])
     with Step("guest: drop capabilities"):
         libc.drop_bounding_set()
         libc.drop_capabilities()
     with Step("guest: no_new_privs"):
         libc.forbid_new_privileges()
     with Step("guest: seccomp"):
-        for each in message["filters"]:
+        for each in stage["filters"]:
             libc.load_filter(each)
-    wire.send(link, {"set": None})
+    return _socket.socket(fileno=host), standard, gate, descriptors[_DESCRIPTORS:]
+
+
+def _get_ready(link: _socket.socket, stage: dict[str, Any]) -> None:
+    """Be as a Python program is, rehearse, and where init has made the root, stand in it."""
     with Step("guest: settle in"):
-        program.settle_in(message["env"], __package__)
+        program.settle_in(stage["env"], __package__)
         sys.path.insert(0, root.WORKSPACE)
-    return _socket.socket(fileno=host), standard, gate, doors
-
-
-def _get_ready(inbox: wire.Inbox) -> None:
-    """Rehearse, and where init has made the root, stand in it."""
+        numpy_random = sys.modules.get("numpy.random")
+        if numpy_random is not None:  # the interpreter's own generators reseed themselves at a fork
+            numpy_random.seed()
     with Step("guest: rehearse"):
         exec(compile(_REHEARSAL, "rehearsal", "exec"), {"__name__": "rehearsal"})  # noqa: S102 - our own text
     with Step("guest: session"):
-        if inbox.receive() is None:  # init went away
+        if wire.Inbox(link, _MOST_BYTES, wire.unpack).receive() is None:  # init went away
             os._exit(1)
         os.setsid()
         os.umask(0o022)

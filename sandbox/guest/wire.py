@@ -1,14 +1,15 @@
 """The conversation between the host and what of ours runs inside: the only file both sides of the wall import.
 
 The host talks to each run's init over one stream socket of its own, and over a second to the process that becomes the
-guest. Init has forked that one before any job is known, and talks to it over a socket pair. Every message is a frame: a
+guest. Init forks that one before any job is known, and talks to it over a socket pair. Every message is a frame: a
 four-byte little-endian length, then one value in the encoding below. In order::
 
     host -> init    stage    what holds for every run: the fixed part of the root, the filters, the documented
                              environment. Descriptors with it, all for the other process: its end of its socket to the
                              host; stdin, stdout, stderr and gate; the doors of the meter, if it has any, which a
-                             process enters by writing to them
-    init -> become  ...      filters, environment and the descriptors; init meanwhile makes the root and enters it
+                             process enters by writing to them. A fork server has the stage already, and forks init
+                             with the descriptors
+    init                     forks the other process; makes the root and enters it
     become -> init  set      it is confined; now it rehearses, and takes its descriptors
     init -> become  rooted   it may look at the file system, and take orders
     init -> host    waiting  descriptors with it: a pidfd of that process, and one of init
@@ -31,9 +32,10 @@ or, at any point before ``over``, from init, which hears of the other's failures
 A cold run's init is started for it by bwrap. A warm one is made by a fork server, to which the host speaks over a
 socket of its own::
 
-    host -> server  serve    the names of modules to import, and links [[path, text]] to lay before that
+    host -> server  serve    the stage, the names of modules to import, and links [[path, text]] to lay before that
     server -> host  serving  the names that could be imported
-    host -> server  child    descriptor with it: the other end of a new init's socket; repeated, never answered
+    host -> server  child    descriptors with it: the other end of a new init's socket, then those of the stage;
+                             repeated, never answered
 
 The keys of each message are in :data:`STAGE_KEYS`, :data:`JOB_KEYS`, :data:`ORDER_KEYS`, and of each answer:
 
@@ -285,7 +287,7 @@ class Inbox:
 
     def __init__(self, link: _socket.socket, max_bytes: int, read: Callable[[bytes], Any] | None = None) -> None:
         self.reader = Reader(max_bytes, read)
-        self._link = link
+        self.link = link
         self._values: list[Any] = []
         self._descriptors: list[int] = []
 
@@ -293,7 +295,7 @@ class Inbox:
         """Wait for the next value; None at the end of the stream. Raises OSError and WireError."""
         while not self._values:
             space = _socket.CMSG_SPACE(4 * _MOST_DESCRIPTORS)
-            data, ancillary, _, _ = self._link.recvmsg(_CHUNK_BYTES, space, _socket.MSG_CMSG_CLOEXEC)
+            data, ancillary, _, _ = self.link.recvmsg(_CHUNK_BYTES, space, _socket.MSG_CMSG_CLOEXEC)
             for level, kind, payload in ancillary:
                 if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
                     words = (payload[at : at + 4] for at in range(0, len(payload), 4))
