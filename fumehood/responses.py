@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -131,6 +131,19 @@ class ExecuteResponse(Told):
     runtime: str
     layers: tuple[str, ...]
     analysis: RunAnalysis | None
+
+
+class InPlace(Told):
+    """The problem of a run that has no result, in its place."""
+
+    problem: dict[str, Any]
+
+
+class BatchResponse(Told):
+    """The results of a batch, in the order its runs were asked for. As NDJSON each of them is a line."""
+
+    id: str
+    results: tuple[ExecuteResponse | InPlace, ...]
 
 
 def ran(run_id: str, result: Result, queue_seconds: float, analysis: RunAnalysis | None) -> ExecuteResponse:

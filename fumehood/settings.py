@@ -78,6 +78,8 @@ class Settings(BaseSettings):
     concurrency: int = Field(default_factory=lambda: len(os.sched_getaffinity(0)), ge=1, le=_ENGINE.slots)
     queue: int = Field(512, ge=0)
     body_bytes: int = Field(16 << 20, ge=1024)
+    batch_runs: int = Field(256, ge=1)
+    batch_held_bytes: int = Field(64 << 20, ge=1)
     shutdown_grace_seconds: float = Field(10.0, ge=0)
     analysis_workers: int = Field(1, ge=1)
     analysis_seconds: float = Field(10.0, gt=0)

@@ -156,6 +156,7 @@ def test_whatever_the_guest_did_is_200(live: Live, status: Status) -> None:
         ({"code": "x", "files": [{"path": "a", "content": "", "encoding": "hex"}]}, ["files.0.encoding"]),
         ({"code": "x", "files": [{"path": "a", "content": "%", "encoding": "base64"}]}, ["files.0.content"]),
         ({"code": "x", "stdin": "%", "stdin_encoding": "base64"}, ["stdin"]),
+        ({"code": "x", "stdin": "é", "stdin_encoding": "base64"}, ["stdin"]),
         ({"code": "x\0"}, ["code"]),
         ({"code": "x", "args": ["ok", "\0"]}, ["args.1"]),
         ({"code": "x", "env": {"A": "\0"}}, ["env.A"]),
