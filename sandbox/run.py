@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from sandbox.supervise import Cancel
 
 
+# What init still does after it has its filters: finish the root, give up the capabilities that takes.
+_INIT_CALLS = frozenset({"mount", "open_tree", "move_mount", "sched_setaffinity", "capset", "prctl"})
 _log = logging.getLogger(__name__)
 _serials = itertools.count()  # one process may hold several engines
 
@@ -73,9 +75,19 @@ class Sandbox:
             self._undertaker = Undertaker()
             starter = Starter(self.host.machine)
             scope.callback(starter.close)
-            filters = seccomp.compile_filters(*seccomp.shipped_profiles(), self.host.machine)
+            allow, deny = seccomp.shipped_profiles()
+            filters = seccomp.compile_filters(allow, deny, self.host.machine)
+            inits = seccomp.compile_filters(seccomp.permitting(allow, _INIT_CALLS), deny, self.host.machine)
             # The allow-list last: it refuses the loading of further filters, to us as to the guest.
-            self._staging = Staging(self.host, (filters.deny, filters.allow), meters.new, self.config.files_out_bytes)
+            self._staging = Staging(
+                self.host,
+                (filters.deny, filters.allow),
+                (inits.deny, inits.allow),
+                policy.STANDING_PLACES,
+                policy.standing_environment(self.host.runtimes["python"], 1),
+                meters.new,
+                self.config.files_out_bytes,
+            )
             argv = bwrap.argv(self.host.bwrap, self.host.binds, self.host.links, NEW_ROOT, self.host.init)
             self._cold = Cold(argv, starter, slots, self._staging)
             self._cold.prove()

@@ -15,6 +15,7 @@ import selectors
 import signal
 import termios
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from sandbox.errors import SetupError
@@ -283,7 +284,9 @@ class _Watchman:
         reading = child.meter.read()
         if self._over is None:
             self._main_ended()
-        over = self._over or {"status": None, "max_rss_bytes": 0}
+        over = self._over or {"status": None, "cpu_seconds": 0.0, "max_rss_bytes": 0}
+        if child.meter.poll_seconds is not None and over["cpu_seconds"] > reading.cpu_seconds:
+            reading = replace(reading, cpu_seconds=over["cpu_seconds"])  # spent since the last look
         done = self._done or {"skipped": [], "disk_full": False}
         also_due = set()
         if self._wall_seconds >= plan.limits.wall_seconds:

@@ -9,21 +9,21 @@ own before the clock starts.
 
 from __future__ import annotations
 
+import _socket
 import fcntl
 import os
 import resource
 import sys
 
 from . import libc, program, root, wire
-from .steps import Step, StepError, lock_down
+from .steps import Step, StepError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import _socket
     from typing import Any, NoReturn
 
-_MOST_ORDER_BYTES = 16 << 20
-_DESCRIPTORS = 4  # stdin, stdout, stderr, gate; doors follow
+_MOST_BYTES = 16 << 20
+_DESCRIPTORS = 5  # link to the host, stdin, stdout, stderr, gate; doors follow
 _HIGHEST_OF_OURS = 64  # no descriptor of ours has a higher number
 _REHEARSAL = """
 import sys
@@ -38,16 +38,18 @@ except KeyError:
 
 
 def main(link: _socket.socket) -> NoReturn:
-    """Be confined, rehearse, take orders, wait at the gate, become the program."""
-    inbox = wire.Inbox(link, _MOST_ORDER_BYTES)
+    """Be confined, get ready, take orders, wait at the gate, become the program."""
+    inbox = wire.Inbox(link, _MOST_BYTES, wire.unpack)
     try:
-        _be_confined(link, inbox)
-        with Step("guest: rehearse"):
-            exec(compile(_REHEARSAL, "rehearsal", "exec"), {"__name__": "rehearsal"})  # noqa: S102 - our own text
-        orders, gate = _take_orders(link, inbox)
+        host, standard, gate, doors = _be_confined(link, inbox)
+        _get_ready(inbox)
+        _take_descriptors((link.fileno(), host.fileno()), standard, doors)
+        orders = _take_orders(host)
+        wire.send(host, {"set": None})
         if not os.read(gate, 1):  # the host went away
             os._exit(1)
         os.close(gate)
+        host.close()
         path = f"{root.JOB_DIRECTORY}/{orders['source_name']}"
         if orders["command"] is not None:
             with Step("guest: exec"):
@@ -56,53 +58,77 @@ def main(link: _socket.socket) -> NoReturn:
         wire.send(link, error.told)
         os._exit(1)
     link.close()
-    sys.path.insert(0, root.WORKSPACE)
-    hidden = tuple(name for name in sys.modules if name == __package__ or name.startswith(f"{__package__}."))
-    program.run_python(path, orders["args"], orders["env"], hidden)
+    program.run_python(path, orders["args"])
 
 
-def _be_confined(link: _socket.socket, inbox: wire.Inbox) -> None:
-    """Give up all power. Nothing that comes later needs any."""
+def _be_confined(link: _socket.socket, inbox: wire.Inbox) -> tuple[_socket.socket, list[int], int, list[int]]:
+    """Give up all power: nothing that comes later needs any.
+
+    Gives the link to the host, the three standard descriptors, the gate, and the doors of the meter.
+    """
     with Step("guest: confine"):
         message = inbox.receive()
         if message is None:  # init went away
             os._exit(1)
-        filters = message["confine"]
+        host, *standard, gate = (_above_ours(each) for each in inbox.take(_DESCRIPTORS))
+        doors = inbox.descriptors()
+    with Step("guest: drop capabilities"):
         libc.drop_bounding_set()
-    lock_down("guest", filters)
+        libc.drop_capabilities()
+    with Step("guest: no_new_privs"):
+        libc.forbid_new_privileges()
+    with Step("guest: seccomp"):
+        for each in message["filters"]:
+            libc.load_filter(each)
     wire.send(link, {"set": None})
+    with Step("guest: settle in"):
+        program.settle_in(message["env"], __package__)
+        sys.path.insert(0, root.WORKSPACE)
+    return _socket.socket(fileno=host), standard, gate, doors
 
 
-def _take_orders(link: _socket.socket, inbox: wire.Inbox) -> tuple[dict[str, Any], int]:
-    """Make this an ordinary process with the job's descriptors and limits; give the orders and the gate."""
-    with Step("guest: orders"):
-        orders, descriptors = inbox.receive(), inbox.descriptors()
-        if orders is None:  # init went away
-            os._exit(1)
-        if orders.keys() != wire.ORDER_KEYS or len(descriptors) < _DESCRIPTORS:
-            raise wire.WireError("these are no orders")
-    with Step("guest: enter the meter"):
-        for door in descriptors[_DESCRIPTORS:]:
-            os.write(door, b"0")
-            os.close(door)
+def _get_ready(inbox: wire.Inbox) -> None:
+    """Rehearse, and where init has made the root, stand in it."""
+    with Step("guest: rehearse"):
+        exec(compile(_REHEARSAL, "rehearsal", "exec"), {"__name__": "rehearsal"})  # noqa: S102 - our own text
     with Step("guest: session"):
+        if inbox.receive() is None:  # init went away
+            os._exit(1)
         os.setsid()
         os.umask(0o022)
         os.chdir(root.WORKSPACE)
+
+
+def _take_descriptors(kept: tuple[int, int], standard: list[int], doors: list[int]) -> None:
+    """Enter the meter, and hold nothing but what the guest will, the links, and the gate, which lies above ours."""
+    with Step("guest: enter the meter"):
+        for door in doors:
+            os.write(door, b"0")
     with Step("guest: descriptors"):
-        # By way of high numbers: one that was received may itself be 0, 1 or 2.
-        stdin, stdout, stderr, gate = (_above_ours(each) for each in descriptors[:_DESCRIPTORS])
-        for number, descriptor in enumerate((stdin, stdout, stderr)):
+        for number, descriptor in enumerate(standard):
             os.dup2(descriptor, number, inheritable=True)
             os.close(descriptor)
-        kept = link.fileno()
-        os.closerange(3, kept)
-        os.closerange(kept + 1, _HIGHEST_OF_OURS)
+        first, second = sorted(kept)
+        os.closerange(3, first)
+        os.closerange(first + 1, min(second, _HIGHEST_OF_OURS))
+        os.closerange(second + 1, _HIGHEST_OF_OURS)
+
+
+def _take_orders(host: _socket.socket) -> dict[str, Any]:
+    """Take on the job's limits and environment, while init finishes the root; give the orders."""
+    with Step("guest: orders"):
+        orders: dict[str, Any] | None = wire.Inbox(host, _MOST_BYTES, wire.unpack).receive()
+        if orders is None:  # a warm child that was not needed
+            os._exit(1)
+        if orders.keys() != wire.ORDER_KEYS:
+            raise wire.WireError("these are no orders")
     with Step("guest: limits"):
         for number, value in orders["rlimits"]:
             resource.setrlimit(number, (value, value))
-    wire.send(link, {"set": None})
-    return orders, gate
+    if orders["command"] is None:
+        with Step("guest: environment"):
+            program.adopt_environment(orders["env"])
+    return orders
 
 
 def _above_ours(descriptor: int) -> int:

@@ -19,32 +19,62 @@ JOB_DIRECTORY = "/run/job"
 WORKSPACE = "/workspace"
 
 # World-readable on some kernels, about the whole machine, and of no use to a snippet.
-_MASKED = ("kallsyms", "kcore", "keys", "key-users", "kmsg", "sched_debug", "timer_list", "slabinfo", "vmallocinfo")
+_MASKED = (
+    "cmdline",
+    "kallsyms",
+    "kcore",
+    "keys",
+    "key-users",
+    "kmsg",
+    "sched_debug",
+    "timer_list",
+    "slabinfo",
+    "vmallocinfo",
+)
 _SCRATCH = "/run/scratch"
 
 
-def prepare(binds: list[list[str]], links: list[list[str]]) -> None:
-    """Make the part that is the same for every run, and enter it.
+def prepare(stage: dict[str, Any]) -> int:
+    """Make all that is the same for every run (:data:`.wire.STAGE_KEYS`), and enter it.
 
-    ``binds`` [[source in the current root, target]], ``links`` [[text, path]]. Raises OSError.
+    Gives a descriptor of the tmpfs behind all writable places, which is attached nowhere as a whole. It is taken off
+    here and not when the job is known: detaching a mount waits for an RCU grace period. Raises OSError.
     """
     libc.mount("tmpfs", NEW_ROOT, "tmpfs", libc.MS_NOSUID | libc.MS_NODEV, "mode=755")
-    for origin, target in binds:
+    for origin, target in stage["binds"]:
         os.makedirs(NEW_ROOT + target, exist_ok=True)
         libc.mount(origin, NEW_ROOT + target, None, libc.MS_BIND | libc.MS_REC)
-    for text, path in links:
+    for text, path in stage["links"]:
         os.symlink(text, NEW_ROOT + path)
     _devices()
     _proc()
     libc.enter_root(NEW_ROOT)
+    os.makedirs(JOB_DIRECTORY)
+    os.mkdir(_SCRATCH)
+    libc.mount("tmpfs", _SCRATCH, "tmpfs", libc.MS_NOSUID | libc.MS_NODEV, "mode=755")
+    scratch = libc.clone_tree(_SCRATCH)
+    libc.unmount(_SCRATCH, libc.MNT_DETACH)
+    os.rmdir(_SCRATCH)
+    for place in stage["writable"]:
+        _writable_place(scratch, place)
+    for path, text in stage["laid_links"]:
+        os.makedirs(path.rpartition("/")[0], exist_ok=True)
+        os.symlink(text, path)
+    return scratch
 
 
-def finish(job: dict[str, Any]) -> None:
+def finish(scratch: int, job: dict[str, Any]) -> None:
     """Add what the job decides (:data:`.wire.JOB_KEYS`), and end all writing but in its places. Raises OSError."""
-    _writable_places(job)
+    for place in job["writable"]:
+        _writable_place(scratch, place)
+    # What is there by now, directories and links of ours, is not the guest's to pay for.
+    space = os.statvfs(WORKSPACE)
+    options = f"size={job['disk_bytes']},nr_inodes={job['inodes'] + space.f_files - space.f_ffree}"
+    libc.mount(None, WORKSPACE, None, libc.MS_REMOUNT | libc.MS_NOSUID | libc.MS_NODEV, options)
     _write(JOB_DIRECTORY, job["source_name"], job["code"], 0o444)
     for path, content in job["files"]:
         folder, _, leaf = path.rpartition("/")
+        os.makedirs(f"{WORKSPACE}/{folder}", exist_ok=True)
         _write(f"{WORKSPACE}/{folder}", leaf, content, 0o644)
     libc.mount(None, "/", None, libc.MS_REMOUNT | libc.MS_BIND | libc.MS_RDONLY | libc.MS_NOSUID | libc.MS_NODEV)
 
@@ -66,30 +96,18 @@ def _proc() -> None:
             libc.mount("/dev/null", f"{folder}/{name}", None, libc.MS_BIND)
 
 
-def _writable_places(job: dict[str, Any]) -> None:
-    """One tmpfs, so that one quota holds over all of it; each place is a directory of it."""
-    os.makedirs(_SCRATCH)
-    places = job["writable"]
-    # The tmpfs's own root, our directories and our links are not the guest's to pay for.
-    inodes = job["inodes"] + 1 + len(places) + 2 * len(job["laid_links"])
-    options = f"mode=755,size={job['disk_bytes']},nr_inodes={inodes}"
-    libc.mount("tmpfs", _SCRATCH, "tmpfs", libc.MS_NOSUID | libc.MS_NODEV, options)
-    for number, (mode, targets) in enumerate(places):
-        folder = f"{_SCRATCH}/{number}"
-        os.mkdir(folder)
-        os.chmod(folder, mode)
-        for target in targets:
-            os.makedirs(target, exist_ok=True)
-            libc.mount(folder, target, None, libc.MS_BIND)
-    libc.unmount(_SCRATCH, libc.MNT_DETACH)
-    os.rmdir(_SCRATCH)
-    for path, text in job["laid_links"]:
-        os.makedirs(path.rpartition("/")[0], exist_ok=True)
-        os.symlink(text, path)
+def _writable_place(scratch: int, place: list[Any]) -> None:
+    """Make a directory of the one tmpfs whose quota holds over all of them, and let it appear at its paths."""
+    mode, targets = place
+    folder = targets[0].replace("/", ":")
+    os.mkdir(folder, dir_fd=scratch)
+    os.chmod(folder, mode, dir_fd=scratch)
+    for target in targets:
+        os.makedirs(target, exist_ok=True)
+        libc.attach_tree(scratch, folder, target)
 
 
 def _write(folder: str, name: str, content: bytes, mode: int) -> None:
-    os.makedirs(folder, exist_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(f"{folder}/{name}", flags, mode)
     try:

@@ -1,8 +1,6 @@
-"""What init and the process that becomes the guest have in common: naming the step that failed, and giving up power."""
+"""Naming the step that failed."""
 
 from __future__ import annotations
-
-from . import libc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,17 +29,3 @@ class Step:
             raise StepError(self._name, error.errno or 0, str(error.strerror or error)) from error
         if isinstance(error, Exception) and not isinstance(error, StepError):
             raise StepError(self._name, 0, f"{type(error).__name__}: {error}") from error
-
-
-def lock_down(who: str, filters: list[bytes]) -> None:
-    """Give up, for good and for all descendants, capabilities, new privileges and most of the kernel's calls.
-
-    The bounding set must have been dropped before; capabilities are needed for that.
-    """
-    with Step(f"{who}: drop capabilities"):
-        libc.drop_capabilities()
-    with Step(f"{who}: no_new_privs"):
-        libc.forbid_new_privileges()
-    with Step(f"{who}: seccomp"):
-        for each in filters:
-            libc.load_filter(each)

@@ -94,7 +94,7 @@ MEMORY = (
         stderr=None,
         **IN,
         **ended(Status.MEMORY_LIMIT, "memory"),
-        watch=Weaker("the guest's MemoryError ends it", {"exit_code": 1, "signal": None}),
+        watch=Weaker("the guest's MemoryError ends it", {"exit_code": 1, "signal": None}, at_times=True),
     ),
     bash(
         "memory",
@@ -103,7 +103,7 @@ MEMORY = (
         stderr=None,
         **IN,
         **ended(Status.MEMORY_LIMIT, "memory"),
-        watch=Weaker("bash reports that it cannot allocate, and exits", {"exit_code": 2, "signal": None}),
+        watch=Weaker("bash says that it cannot allocate, and exits", {"exit_code": 2, "signal": None}, at_times=True),
     ),
     python(
         "memory-of-files",
@@ -286,8 +286,8 @@ def test_both_deadlines_due_is_a_timeout(runner: Runner) -> None:
     """Wall time comes first where CPU time ran out with it, and both are named."""
     job = Job(code=SPIN, limits=Limits(wall_seconds=0.4, cpu_seconds=0.4))
     result = runner.run(job)
-    assert result.status is Status.TIMEOUT or result.limits_hit == ("cpu",)
-    assert {"wall", "cpu"} & set(result.limits_hit)
+    assert result.status is Status.TIMEOUT  # one thread cannot spend its CPU time before the wall time is up
+    assert result.limits_hit in (("wall",), ("wall", "cpu"))
 
 
 @pytest.mark.parametrize("language", ["python", "bash"])

@@ -110,6 +110,17 @@ def test_output_and_the_end_may_be_seen_in_one_look(stage: Stage) -> None:
     assert (end.stdout.head, end.stderr.head, end.wait_status, end.cause) == (b"out", b"err", 0, None)
 
 
+@pytest.mark.parametrize(("poll_seconds", "seconds"), [(None, 0.1), (0.05, 0.7)], ids=["counted", "watched"])
+def test_what_was_spent_since_a_watchs_last_look_is_counted(
+    stage: Stage, poll_seconds: float | None, seconds: float
+) -> None:
+    """The main process's own account stands in for what nobody saw; a kernel that counts is believed alone."""
+    stage.meter.poll_seconds = poll_seconds
+    stage.meter.now = reading(cpu_seconds=0.1)
+    stage.say({"over": {"status": 0, "cpu_seconds": 0.7, "max_rss_bytes": 0}}, DONE)
+    assert supervise(stage.child, PLAN).reading.cpu_seconds == seconds
+
+
 def test_what_is_written_after_the_end_is_not_awaited(stage: Stage) -> None:
     """A descendant that holds the other end of the pipe delays nothing."""
     stage.say(OVER, DONE)

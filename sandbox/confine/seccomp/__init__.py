@@ -9,7 +9,15 @@ arguments of those calls. The kernel runs both and the refusal wins. ::
 """
 
 from sandbox.confine.seccomp.bpf import Filters, compile_filters
-from sandbox.confine.seccomp.profile import Comparison, Operator, Profile, Rule, load_profile, shipped_profiles
+from sandbox.confine.seccomp.profile import (
+    Comparison,
+    Operator,
+    Profile,
+    Rule,
+    load_profile,
+    permitting,
+    shipped_profiles,
+)
 
 __all__ = [
     "Comparison",
@@ -19,5 +27,6 @@ __all__ = [
     "Rule",
     "compile_filters",
     "load_profile",
+    "permitting",
     "shipped_profiles",
 ]
