@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fumehood.responses import RunAnalysis
     from fumehood.schemas import AnalysisIn, CaseIn, ExecuteRequest
     from fumehood.settings import Settings
-    from sandbox import Job, Limits, Result, Runtime
+    from sandbox import ForkServerState, Job, Limits, Result, Runtime
 
 
 class Box(Protocol):
@@ -44,6 +44,10 @@ class Box(Protocol):
     @property
     def lacking(self) -> tuple[str, ...]:
         """The layers whose absence the operator accepted."""
+
+    @property
+    def warmth(self) -> tuple[ForkServerState, ...]:
+        """What each fork server tells of itself; none where the warm path is switched off."""
 
     def vet(self, job: Job) -> None:
         """Raise whatever would refuse the job without running it."""
@@ -109,7 +113,7 @@ class Executions:
             Problem: the field and the reason, or the layer that this machine lacks.
         """
         try:
-            job = asked.job(self._box.ceilings)
+            job = asked.job(self._box.ceilings, self._box.runtimes)
             self._box.vet(job)
         except SandboxError as error:
             raise from_engine(error) from error

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Literal, Self, TypeVar
 
@@ -88,7 +89,10 @@ class FileIn(Wire):
 
 
 class LimitsIn(Wire):
-    """What the run may spend. A field left out has its default, or the ceiling where that is lower."""
+    """What the run may spend. A field left out has its language's default, or the ceiling where that is lower.
+
+    The defaults here are those of a language whose runtime has none of its own (``/v1/capabilities``).
+    """
 
     wall_seconds: float = _JOB.limits.wall_seconds
     cpu_seconds: float = _JOB.limits.cpu_seconds
@@ -100,10 +104,10 @@ class LimitsIn(Wire):
     open_files: int = _JOB.limits.open_files
     cpus: float = _JOB.limits.cpus
 
-    def under(self, ceilings: sandbox.Limits) -> sandbox.Limits:
-        """The engine's limits: what was asked for as it is, what was left out no higher than its ceiling."""
+    def under(self, ceilings: sandbox.Limits, defaults: sandbox.Limits) -> sandbox.Limits:
+        """The engine's limits: what was asked for as it is; else the language's default, or the ceiling if lower."""
         values: dict[str, Any] = {
-            name: value if name in self.model_fields_set else min(value, getattr(ceilings, name))
+            name: value if name in self.model_fields_set else min(getattr(defaults, name), getattr(ceilings, name))
             for name, value in self
         }
         return sandbox.Limits(**values)
@@ -143,14 +147,15 @@ class ExecuteRequest(Wire):
     analysis: AnalysisIn = AnalysisIn()
     launcher: Literal["auto", "cold"] = "auto"
 
-    def job(self, ceilings: sandbox.Limits) -> Job:
-        """The engine's job, its bytes decoded.
+    def job(self, ceilings: sandbox.Limits, runtimes: Mapping[str, sandbox.Runtime]) -> Job:
+        """The engine's job, its bytes decoded, with the defaults of its language where that is known.
 
         Raises:
             JobRefused: a content that is not the base64 it says it is, or ``hosts`` without ``allowlist``.
         """
         if self.network.hosts and self.network.kind is not NetworkKind.ALLOWLIST:
             raise JobRefused("network.hosts", "hosts belong to the kind 'allowlist' alone")
+        found = next((one for one in runtimes.values() if self.language in {one.name, *one.aliases}), None)
         return Job(
             code=self.code,
             language=self.language,
@@ -162,7 +167,7 @@ class ExecuteRequest(Wire):
                 for index, file in enumerate(self.files)
             ),
             collect=self.collect,
-            limits=self.limits.under(ceilings),
+            limits=self.limits.under(ceilings, found.limits if found else _JOB.limits),
             output_keep=self.output_keep,
             on_output_limit=self.on_output_limit,
             network=sandbox.Network(kind=self.network.kind, hosts=self.network.hosts),

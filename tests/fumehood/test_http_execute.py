@@ -30,6 +30,13 @@ THE_ANSWER = {
 }  # fmt: skip
 
 
+def test_a_limit_left_out_is_that_of_the_language(live: Live) -> None:
+    """By any of its names; what is asked for is as it is."""
+    live.execute(code="x", language="sh", limits={"cpus": 2})
+    live.execute(code="x", language="bash", limits={"wall_seconds": 9})
+    assert [job.limits for job in live.box.jobs] == [Limits(wall_seconds=5, cpus=2), Limits(wall_seconds=9)]
+
+
 def test_code_alone_is_enough(live: Live) -> None:
     """Everything but the code has the contract's default."""
     answer = live.execute(code="print(40+2)")

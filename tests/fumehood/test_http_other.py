@@ -17,6 +17,10 @@ from fumehood.problems import Kind
 from fumehood.settings import Settings
 from sandbox.selfcheck import Finding
 
+FORK_SERVERS = [
+    {"name": "bare", "up": True, "waiting": 2, "reason": None},
+    {"name": "data", "up": False, "waiting": 0, "reason": "no memory"},
+]
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
@@ -129,6 +133,7 @@ def test_readyz_tells_what_held(live: Live) -> None:
         "ready": True,
         "layers": ["user", "pid"],
         "lacking": [],
+        "fork_servers": FORK_SERVERS,
         "checks": [{"name": "run", "layer": None, "held": True, "required": True}],
     }
 
@@ -164,7 +169,10 @@ def test_capabilities_tell_runtimes_limits_and_layers(live: Live) -> None:
         "aliases": ["python3", "py"],
         "version": "python 3.11.7",
         "packages": {"numpy": "2.3.0"},
+        "limits": told["limits"]["defaults"],
     }
+    assert told["runtimes"][1]["limits"] == {**told["limits"]["defaults"], "wall_seconds": 5}
+    assert told["fork_servers"] == FORK_SERVERS
     assert told["limits"]["defaults"]["wall_seconds"] == 30
     assert told["limits"]["ceilings"] == {
         "wall_seconds": 300,

@@ -127,6 +127,8 @@ def test_the_service_is_ready_and_says_what_it_can(served: Program) -> None:
     assert served.client.get("/readyz").status_code == 200
     told = served.client.get("/v1/capabilities").json()
     assert [one["name"] for one in told["runtimes"]] == ["python", "bash"]
+    assert [one["name"] for one in told["fork_servers"]] == ["bare", "standard", "data"]
+    assert re.search("Fork servers are coming up|Runs are warm|Every run is cold", served.greeting)
 
 
 def test_block_mode_reads_before_it_runs(served: Program) -> None:
@@ -271,3 +273,6 @@ def test_doctor_finds_this_machine_fit(state: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "✓ bwrap: " in done.stdout
     assert "✗" not in done.stdout
+    assert re.search(r"^✓ runtime bash: bash 5", done.stdout, re.MULTILINE)
+    assert re.search(r"^[✓-] runs can be warm", done.stdout, re.MULTILINE)
+    assert re.search(r"^[✓-] fork server data", done.stdout, re.MULTILINE)
