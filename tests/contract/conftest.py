@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,9 @@ WAYS = (
     ("api", Launcher.COLD, "cgroup"),
     ("api", Launcher.COLD, "watch"),
     ("http", Launcher.COLD, "cgroup"),
+    ("api", Launcher.WARM, "cgroup"),
+    ("api", Launcher.WARM, "watch"),
+    ("http", Launcher.WARM, "cgroup"),
 )
 
 
@@ -55,11 +59,20 @@ def engine(config: Config, need: Callable[[bool, str], None]) -> Iterator[Callab
             if meter not in boxes:
                 parent = NO_CGROUP if meter == "watch" else None
                 boxes[meter] = scope.enter_context(Sandbox(replace(config, cgroup_parent=parent)))
+                _warm_up(boxes[meter])
             kind = boxes[meter].host.meter_kind
             need(kind.startswith(meter), f"a {meter}: {boxes[meter].host.meter_reason}")
             return boxes[meter]
 
         yield give
+
+
+def _warm_up(box: Sandbox) -> None:
+    """Wait until every fork server has children that wait."""
+    deadline = time.monotonic() + 60
+    while not all(server["waiting"] for server in box.warmth):
+        assert time.monotonic() < deadline, box.warmth
+        time.sleep(0.05)
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,7 @@ FORKS = "import os, time\nprint('in', flush=True)\nfor _ in range(40):\n    if o
 THREAD = "threading.Thread(target=time.sleep, args=[9], daemon=True).start()"
 FILES = "for n in range(99): open(str(n), 'w').close()"
 QUIET = {"stderr": None}
+DELAYS = (0.3, 1.0, 5.0, 20.0)  # as long as it takes a guest to have printed
 IN = {"stdout": "in\n"}
 
 ORDINARY = (
@@ -297,19 +298,19 @@ def test_a_cancelled_run_keeps_what_it_printed(runner: Runner, language: str) ->
         "python": "import time\nprint('in')\nprint('e' * 9, end='')\ntime.sleep(60)",
         "bash": "echo in; echo -n eeeeeeeee; sleep 60",
     }
-    running = Running(runner, Job(code=code[language], language=language))
-    time.sleep(0.5)
-    start = time.monotonic()
-    running.cancel.set()
-    result = running.result()
-    assert time.monotonic() - start < 2
-    assert (result.status, result.exit_code, result.signal, result.limits_hit) == (
-        Status.CANCELLED,
-        None,
-        "SIGKILL",
-        (),
-    )
-    assert result.stdout == "in\neeeeeeeee"
+    for delay in DELAYS:
+        running = Running(runner, Job(code=code[language], language=language))
+        time.sleep(delay)
+        start = time.monotonic()
+        running.cancel.set()
+        result = running.result()
+        assert time.monotonic() - start < 5
+        assert (result.status, result.exit_code, result.signal) == (Status.CANCELLED, None, "SIGKILL")
+        assert result.limits_hit == ()
+        if result.stdout == "in\neeeeeeeee":
+            return
+        assert result.stdout in ("", "in\n")  # cancelled too early on a slow machine
+    pytest.fail("what was printed was never kept")
 
 
 def test_a_run_cancelled_before_it_starts_is_cancelled(box: Sandbox) -> None:

@@ -15,6 +15,7 @@ from sandbox import policy
 from sandbox.config import Config
 from sandbox.errors import JobRefused, NotBuilt, OverCeiling
 from sandbox.model import InputFile, Job, Launcher, Limits, Network, NetworkKind, Plan
+from sandbox.policy import STANDING_PLACES
 
 WATCHED = replace(HOST, meter_kind="watch", as_root=False)
 CONFIG = Config()
@@ -189,13 +190,13 @@ def test_files_never_collide(paths: list[str]) -> None:
 
 def targets(*paths: str) -> list[tuple[int, tuple[str, ...]]]:
     """Give mode and places of what is planned to be writable beyond the standing places."""
-    places = [(place.mode, place.targets) for place in plan(writable_paths=paths).writable]
-    assert places[:3] == [(0o755, ("/workspace", "/mnt/data")), (0o1777, ("/tmp",)), (0o1777, ("/dev/shm",))]
-    return places[3:]
+    return [(place.mode, place.targets) for place in plan(writable_paths=paths).writable]
 
 
 def test_writable_places_are_the_standing_ones_and_the_jobs() -> None:
     """One folder each; the standing ones may be named and are not doubled."""
+    standing = [(place.mode, place.targets) for place in STANDING_PLACES]
+    assert standing == [(0o755, ("/workspace", "/mnt/data")), (0o1777, ("/tmp",)), (0o1777, ("/dev/shm",))]
     assert targets() == targets("/tmp", "/workspace", "/mnt/data", "/dev/shm", "/tmp") == []
     assert targets("/srv/b", "/srv/a", "/srv/a") == [(0o755, ("/srv/a",)), (0o755, ("/srv/b",))]
 
@@ -237,7 +238,7 @@ def test_writable_places_are_apart_and_none_is_the_systems(paths: list[str]) -> 
     """Whatever is asked for: refused by field, or absolute, clean, apart from one another and outside the system."""
     asked = tuple(f"/{path}" for path in paths)
     try:
-        places = plan(writable_paths=asked).writable
+        places = (*STANDING_PLACES, *plan(writable_paths=asked).writable)
     except JobRefused as error:
         field = error.field
     else:

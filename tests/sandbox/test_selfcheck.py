@@ -76,6 +76,8 @@ SAME_OUTSIDE = {
     "no address outside is reachable": "a machine that has no route says the same; the probe of the interfaces differs",
     "an unknown call is refused": "the kernel itself does not know the call; the probe of a known one differs",
 }
+if {name for _, name in socket.if_nameindex()} == {"lo"}:
+    SAME_OUTSIDE["the network is loopback alone"] = "this machine has no other either"
 TELLING = [probe for probe in selfcheck._PROBES if probe.name not in SAME_OUTSIDE]
 
 
