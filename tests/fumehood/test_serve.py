@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import signal
@@ -17,7 +18,11 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from doubles import ScriptedBox
 from serving import state_folder, until
+
+from fumehood.commands import serve
+from sandbox import ForkServerState
 
 ROOT = Path(__file__).resolve().parents[2]
 FUMEHOOD = [sys.executable, "-m", "fumehood"]
@@ -104,6 +109,47 @@ def test_start_up_says_what_there_is_and_a_line_that_works(served: Program) -> N
         "/v1/execute", content=arguments[1].encode(), headers={"Content-Type": "application/json"}
     )
     assert answer.json()["stdout"] == "42\n"
+
+
+def server(name: str, *, up: bool, reason: str = "", settled: bool = True) -> ForkServerState:
+    """Give what a fork server tells of itself."""
+    return ForkServerState(name=name, up=up, settled=settled, waiting=0, reason=reason)
+
+
+@pytest.mark.parametrize(
+    ("servers", "words"),
+    [
+        ([], "cold: warm.enabled is false"),
+        ([server("bare", up=True), server("data", up=False, settled=False)], "coming up; a run is cold until"),
+        ([server("bare", up=False, reason="no right")], r"Every run is cold, .*: bare \(no right\)"),
+        ([server("bare", up=True), server("data", up=True)], r"Runs are warm, by the fork servers bare, data\.$"),
+        ([server("bare", up=True), server("data", up=False, reason="x")], r"warm, .* bare\. Not up: data \(x\)"),
+    ],
+)
+def test_start_up_says_how_runs_start(servers: list[ForkServerState], words: str) -> None:
+    """Never more than is known by then."""
+    assert re.search(words, serve.warmth(servers))
+
+
+def test_the_log_says_what_came_of_the_fork_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once, when it is known of all; a warning where one is not up. A stop ends the wait."""
+    said: list[tuple[int, str]] = []
+    monkeypatch.setattr(serve._log, "log", lambda level, _, text: said.append((level, text)))
+    monkeypatch.setattr(serve, "_LOOK_SECONDS", 0.01)
+    box = ScriptedBox()
+    box.warmth = (server("bare", up=False, settled=False),)
+    stopping = threading.Event()
+    telling = threading.Thread(target=serve._tell_warmth, args=(box, stopping))
+    telling.start()
+    box.warmth = (server("bare", up=False, reason="no right"),)
+    telling.join(5)
+    ((level, text),) = said
+    assert level == logging.WARNING
+    assert "no right" in text
+    stopping.set()
+    box.warmth = (server("bare", up=False, settled=False),)
+    serve._tell_warmth(box, stopping)  # type: ignore[arg-type]
+    assert len(said) == 1
 
 
 def test_python_and_bash_run(served: Program) -> None:

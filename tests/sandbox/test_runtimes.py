@@ -5,13 +5,25 @@ from __future__ import annotations
 import dataclasses
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sandbox import Config, Job, JobRefused, LayerMissing, Limits, RuntimeConfig, Sandbox, WarmConfig
+from sandbox import (
+    Config,
+    Job,
+    JobRefused,
+    Launcher,
+    LayerMissing,
+    Limits,
+    Preload,
+    RuntimeConfig,
+    Sandbox,
+    WarmConfig,
+)
 from sandbox.runtimes import find, shown
 
 FACTS: dict[str, Any] = {"version": "3.11.7", "packages": {}, "environment": {"A": "b"}, "links": {}}
@@ -165,12 +177,20 @@ def test_a_program_of_the_operators_runs_as_any_other(folder: Path, runtimes_dir
             state_dir=Path(state),
             runtimes_dir=runtimes_dir,
             runtimes=(shout(folder), *more),
-            warm=WarmConfig(enabled=False),
+            warm=WarmConfig(preloads=(Preload("bare", ()),), depth=1),
         )
         with Sandbox(config) as box:
-            result = box.run(Job(code="code", language="loud", stdin=b"word\n", args=("arg",)))
-            assert (result.status, result.stdout, result.stderr) == ("ok", "CODE|WORD|ARG\n", "")
-            assert (result.runtime, result.layers) == ("shout 1.2.3-rc1", box.layers)
+            deadline = time.monotonic() + 20
+            while not all(server["settled"] for server in box.warmth):
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            warm = Launcher.WARM if box.warmth[0]["up"] else Launcher.COLD
+            for asked, launcher in ((Launcher.AUTO, warm), (Launcher.COLD, Launcher.COLD)):
+                job = Job(code="code", language="loud", stdin=b"word\n", args=("arg",), launcher=asked)
+                result = box.run(job)
+                assert (result.status, result.stdout, result.stderr) == ("ok", "CODE|WORD|ARG\n", "")
+                assert (result.runtime, result.layers) == ("shout 1.2.3-rc1", box.layers)
+                assert result.launcher is launcher
             told = box.run(Job(code=f"ls {folder}; echo x > {folder}/new", language="bash"))
             assert (told.stdout, told.exit_code) == ("shout\n", 1)
             assert "Read-only file system" in told.stderr
