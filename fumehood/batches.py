@@ -102,7 +102,8 @@ class Batch:
         self._room = asyncio.Event()
         self._entries: list[Call | str] = []
         """What is to come at each place; what is over is replaced, so that it does not keep its code and files."""
-        self._told: list[asyncio.Future[str]] = []
+        self._told: dict[int, asyncio.Future[str]] = {}
+        """What is not told yet, by its place."""
         self._workers: list[asyncio.Task[None]] = []
         self._stopped_at = len(prepared.runs)
         self._ended = False
@@ -124,7 +125,7 @@ class Batch:
         except Problem:
             batch._forget()
             raise
-        batch._told = [asyncio.get_running_loop().create_future() for _ in batch._entries]
+        batch._told = {place: asyncio.get_running_loop().create_future() for place in range(len(batch._entries))}
         return batch
 
     def end(self) -> None:
@@ -139,8 +140,9 @@ class Batch:
         """Each result as JSON, in order, as soon as it and all before it are known."""
         places = iter(range(len(self._entries)))
         self._workers = [asyncio.create_task(self._work(places)) for _ in range(self._width)]
-        for future in self._told:
-            text = await future
+        for place in range(len(self._entries)):
+            text = await self._told[place]
+            del self._told[place]
             yield text
             self._held_bytes -= len(text)
             self._room.set()

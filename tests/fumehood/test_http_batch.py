@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import socket
@@ -12,10 +13,13 @@ from typing import Any
 
 import httpx2
 import pytest
-from doubles import result
+from doubles import ScriptedAnalyser, ScriptedBox, result
 from serving import Live, serving, until
 
 from analyzers.isolate import Pool
+from fumehood.batches import Batch, Prepared, Ready
+from fumehood.executions import Executions
+from fumehood.schemas import AnalysisIn
 from fumehood.settings import Settings
 from sandbox import Job, Result, Sandbox, SetupError, Status
 
@@ -334,3 +338,38 @@ def test_a_batch_over_the_real_engine(settings: Settings, engine: Sandbox, analy
     assert squares == [f"{number**2}\n" for number in range(16)]
     assert (told[5]["exit_code"], told[6]["stdout"], told[6]["launcher"]) == (7, "in arg\n", "cold")
     assert told[4]["problem"]["errors"][0]["path"] == "limits.memory_bytes"
+
+
+def test_a_closed_connection_ends_a_batch_of_the_real_engine(settings: Settings, engine: Sandbox) -> None:
+    """Otherwise the next call would wait for minutes of sleep."""
+    body = json.dumps({"run": {"code": "import time; time.sleep(60)"}, "cases": [{}] * 20}).encode()
+    head = "POST /v1/execute/batch HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    with serving(settings, engine) as live:
+        with socket.create_connection(("127.0.0.1", live.port)) as connection:
+            connection.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+            until(lambda: live.app.state.executions._admission.running == 2)
+        until(lambda: in_flight(live) == 0)
+        assert live.execute(code="print(1)").json()["stdout"] == "1\n"
+
+
+def test_ids_are_free_though_nobody_reads_the_answer(settings: Settings) -> None:
+    """Where the answer cannot be sent, the batch is closed all the same, begun or not."""
+
+    async def story() -> None:
+        executions = Executions(ScriptedBox(), ScriptedAnalyser(), settings)
+        ready = Ready("run", Job(code="1"), AnalysisIn())
+        unasked = Batch.enter(executions, "me", Prepared("batch", frozenset(), (ready, ready)), settings)
+        await unasked.close()
+        assert executions._in_flight == {}
+        begun = Batch.enter(executions, "me", Prepared("batch", frozenset(), (ready,) * 3), settings)
+        answers = begun.results()
+        assert json.loads(await anext(answers))["id"] == "run"
+        assert 0 not in begun._told  # what was told is not kept
+        await begun.close()
+        await begun.close()
+        assert executions._in_flight == {}
+        await asyncio.sleep(0.05)
+        assert executions._admission.running == 0
+        executions.close()
+
+    asyncio.run(story())

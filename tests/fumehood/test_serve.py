@@ -228,7 +228,8 @@ def test_a_run_can_be_cancelled_by_id(served: Program) -> None:
 
 def test_a_closed_connection_frees_the_slot(state: Path) -> None:
     """With one slot, the next call would otherwise wait for the whole sleep."""
-    with program(state, concurrency="1") as running:
+    with program(state, concurrency="1", warm__enabled="false") as running:
+        assert "Runs are cold: warm.enabled is false" in running.greeting
         body = b'{"code": "import time; time.sleep(60)"}'
         head = "POST /v1/execute HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         with socket.create_connection(("127.0.0.1", int(running.address.rpartition(":")[2]))) as connection:
