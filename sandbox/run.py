@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING, Self
 
 from sandbox import collect, host, policy, stage
 from sandbox.cold import Cold
+from sandbox.config import Config
 from sandbox.confine import bwrap, cgroup, seccomp
 from sandbox.errors import SetupError
 from sandbox.meters import Meters
-from sandbox.model import Config
 from sandbox.slots import Slots
 from sandbox.spawn import spawn
 from sandbox.starter import Starter
@@ -42,7 +42,7 @@ from sandbox.zygote import Zygotes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sandbox.model import Child, Host, Job, Limits, Plan, Result, Runtime
+    from sandbox.model import Child, ForkServerState, Host, Job, Limits, Plan, Result, Runtime
     from sandbox.supervise import Cancel
 
 
@@ -147,8 +147,8 @@ class Sandbox:
         return policy.ceilings(self.config, self.host)
 
     @property
-    def warmth(self) -> tuple[dict[str, object], ...]:
-        """What each fork server tells of itself: ``name``, ``up``, ``waiting`` children, ``reason`` it is not up."""
+    def warmth(self) -> tuple[ForkServerState, ...]:
+        """What each fork server tells of itself, the smallest first; none where the warm path is switched off."""
         return self._zygotes.states()
 
     @property

@@ -16,7 +16,7 @@ import pytest
 from faces import Api, Http, Runner, served
 
 from sandbox import Config, Launcher, Sandbox
-from sandbox.model import WarmConfig
+from sandbox.config import WarmConfig
 
 if TYPE_CHECKING:
     import httpx2

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from sandbox import Config, Job, Launcher, Limits, Sandbox, Status
-from sandbox.model import Preload, WarmConfig
+from sandbox.config import Preload, WarmConfig
 from sandbox.zygote import imports_of
 
 SOON_SECONDS = 5.0

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from plans import HOST
 
 from sandbox import policy
+from sandbox.config import Config
 from sandbox.errors import JobRefused, NotBuilt, OverCeiling
-from sandbox.model import Config, InputFile, Job, Launcher, Limits, Network, NetworkKind, Plan
+from sandbox.model import InputFile, Job, Launcher, Limits, Network, NetworkKind, Plan
 from sandbox.policy import STANDING_PLACES
 
 WATCHED = replace(HOST, meter_kind="watch", as_root=False)
