@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import contest
 from bare import bwrap, command, guest_python
-from sandbox import Job, Launcher
-from sandbox.model import WarmConfig
+from sandbox import Job, Launcher, WarmConfig
 
 CODE = "print(1)"
 MOST_OF_BWRAP = 1.4

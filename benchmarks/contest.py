@@ -23,8 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sandbox import Config, Job, Launcher, Result, Sandbox
-from sandbox.model import WarmConfig
+from sandbox import Config, Job, Launcher, Result, Sandbox, WarmConfig
 
 Settle = Callable[[], None]
 Options = argparse.Namespace

@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 
 import contest
-from sandbox.model import Preload, WarmConfig
+from sandbox import Preload, WarmConfig
 
 FEW = 1
 MEGABYTE = 1 << 20

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contest
 import service
 from contest import Contender
-from sandbox.model import WarmConfig
+from sandbox import WarmConfig
 
 CODES = (
     ("print(1)", "python"),
