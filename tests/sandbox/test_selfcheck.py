@@ -1,0 +1,137 @@
+"""The probes: each passes behind the walls, and none could pass without its own."""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sandbox import Config, Sandbox, selfcheck
+
+
+@pytest.fixture(scope="module")
+def config(runtimes_dir: Path | None) -> Iterator[Config]:
+    """Give a configuration with a state folder of its own."""
+    state = Path(tempfile.mkdtemp(prefix="fumehood-selfcheck-"))
+    yield Config(
+        state_dir=state,
+        runtimes_dir=runtimes_dir,
+        may_lack=frozenset({"cgroup"}),
+        uid_base=2_050_000_000 + os.getpid() % 4096 * 64,
+        slots=64,
+    )
+    shutil.rmtree(state)
+
+
+@pytest.fixture(scope="module")
+def segment() -> Iterator[None]:
+    """Share memory on the host, which a process beside us sees and no guest."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    made = libc.shmget(0, 4096, 0o600)  # IPC_PRIVATE
+    assert made >= 0
+    yield
+    libc.shmctl(made, 0, None)  # IPC_RMID
+
+
+@pytest.fixture(scope="module")
+def unconfined(segment: None) -> list[Any]:  # noqa: ARG001 - it must be there
+    """Give what the same expressions get in a plain process beside us, with the same facts.
+
+    Nothing of the machine may be changed where nothing forbids it: the files that would be written are in a folder of
+    ours. In place of its init the process tries its parent, and a connection outwards may wait only a moment.
+    """
+    with socket.create_server(("127.0.0.1", 0)) as listener, tempfile.TemporaryDirectory() as scratch:
+        snippet = selfcheck._SNIPPET.replace("answers = []", "answers = []\nsocket.setdefaulttimeout(0.2)", 1)
+        snippet = re.sub(
+            r"readonly = .*", f"readonly = [{scratch!r} + name for name in ('/a', '/b', '/c', '/d')]", snippet
+        )
+        facts = {
+            "hidden": [path for path in ("/root", "/home", "/var/lib", "/sys", "/boot") if Path(path).exists()],
+            "port": listener.getsockname(),
+            "expressions": [
+                probe.expression.replace("/proc/1/", f"/proc/{os.getpid()}/") for probe in selfcheck._PROBES
+            ],
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", snippet], input=json.dumps(facts), capture_output=True, text=True, check=True
+        )
+    answers: list[Any] = json.loads(done.stdout)
+    return answers
+
+
+# What a plain process gets an equal answer to, and why; all others must differ.
+SAME_OUTSIDE = {
+    "no address outside is reachable": "a machine that has no route says the same; the probe of the interfaces differs",
+    "an unknown call is refused": "the kernel itself does not know the call; the probe of a known one differs",
+}
+TELLING = [probe for probe in selfcheck._PROBES if probe.name not in SAME_OUTSIDE]
+
+
+@pytest.mark.parametrize("probe", TELLING, ids=lambda probe: probe.name)
+def test_no_probe_passes_without_its_layer(unconfined: list[Any], probe: Any) -> None:
+    """Unconfined, the same expression gets another answer."""
+    assert unconfined[selfcheck._PROBES.index(probe)] != probe.wanted
+
+
+def test_every_layer_has_a_probe_that_tells() -> None:
+    """Those that may get the same answer outside are never a layer's only ones."""
+    assert {probe.name for probe in selfcheck._PROBES} >= SAME_OUTSIDE.keys()
+    assert {probe.layer for probe in TELLING} == {probe.layer for probe in selfcheck._PROBES}
+
+
+def test_all_holds_here(config: Config) -> None:
+    """Every check of doctor and /readyz, each with a name of its own, and every promised layer among them."""
+    findings = selfcheck.examine(config)
+    assert [finding for finding in findings if finding.required and not finding.held] == []
+    assert [finding.name for finding in findings if not finding.required] in ([], ["cgroup is missing, as accepted"])
+    assert len({finding.name for finding in findings}) == len(findings)
+    layers = {finding.layer for finding in findings if finding.held}
+    assert layers >= {"user", "pid", "mount", "net", "ipc", "uts", "seccomp", "no_new_privs"}
+    assert all(finding.remedy == "" for finding in findings if finding.held)
+
+
+def test_a_missing_cgroup_is_told_and_does_not_fail(config: Config) -> None:
+    """Accepted by the operator: said with its reason and what would mend it."""
+    findings = selfcheck.examine(replace(config, cgroup_parent="/fumehood-has-no-such-group"))
+    (missing,) = [finding for finding in findings if not finding.held]
+    assert (missing.layer, missing.required) == ("cgroup", False)
+    assert "fumehood-has-no-such-group" in missing.detail
+    assert missing.remedy
+
+
+@pytest.mark.parametrize(
+    ("changed", "layer"),
+    [
+        ({"cgroup_parent": "/fumehood-has-no-such-group", "may_lack": frozenset()}, "cgroup"),
+        ({"bwrap": Path("/no/such/bwrap")}, "mount"),
+        ({"runtimes_dir": Path("/no/such/runtimes")}, "runtime"),
+    ],
+    ids=["cgroup", "bwrap", "runtime"],
+)
+def test_an_engine_that_cannot_start_is_a_finding(config: Config, changed: dict[str, Any], layer: str) -> None:
+    """The layer is named and so is the remedy; nothing raises."""
+    (finding,) = selfcheck.examine(replace(config, **changed))
+    assert (finding.name, finding.layer, finding.held, finding.required) == ("the engine starts", layer, False, True)
+    assert finding.remedy
+
+
+def test_a_probe_that_does_not_hold_is_told(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what it got: a wall that fell is never reported as standing."""
+    probe = replace(selfcheck._PROBES[0], wanted=[0, 0])
+    monkeypatch.setattr(selfcheck, "_PROBES", (probe, *selfcheck._PROBES[1:]))
+    with Sandbox(config) as box:
+        (finding,) = [finding for finding in selfcheck.ready(box) if finding.required and not finding.held]
+    assert (finding.layer, finding.detail) == ("user", "it got [1000, 1000]")
+    assert finding.remedy

@@ -1,0 +1,72 @@
+"""Guest uids: one run, one uid, on the whole machine."""
+
+from __future__ import annotations
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from sandbox.errors import SetupError
+from sandbox.slots import Slots
+
+
+def test_no_two_runs_have_one_uid(tmp_path: Path) -> None:
+    """From many threads at once, and each comes back for the next."""
+    slots = Slots(tmp_path / "slots", 5000, 16)
+    with ThreadPoolExecutor(16) as pool:
+        taken = list(pool.map(lambda _: slots.take(), range(16)))
+    assert sorted(taken) == list(range(5000, 5016))
+    with pytest.raises(SetupError, match="all 16 guest uids"):
+        slots.take()
+    slots.give(5003)
+    assert slots.take() == 5003
+    slots.close()
+
+
+def test_services_side_by_side_share_the_range(tmp_path: Path) -> None:
+    """What one holds the other skips, until the first is closed."""
+    first, second = Slots(tmp_path, 5000, 2), Slots(tmp_path, 5000, 2)
+    assert (first.take(), second.take()) == (5000, 5001)
+    for each in (first, second):
+        with pytest.raises(SetupError):
+            each.take()
+    first.close()
+    assert second.take() == 5000
+    second.close()
+
+
+def test_a_dead_services_uids_are_free(tmp_path: Path) -> None:
+    """The lock ends with whoever held it, however it ended."""
+    pid = os.fork()
+    if pid == 0:
+        Slots(tmp_path, 5000, 1).take()
+        os.kill(os.getpid(), 9)
+    os.waitpid(pid, 0)
+    slots = Slots(tmp_path, 5000, 1)
+    assert slots.take() == 5000
+    slots.close()
+
+
+def descriptors() -> set[str]:
+    """Give the open ones, without that which lists them."""
+    return {each.name for each in Path("/proc/self/fd").iterdir() if each.exists()}
+
+
+def test_closing_leaves_no_descriptor(tmp_path: Path) -> None:
+    """Closed twice is closed once, and a lock is not inherited."""
+    before = descriptors()
+    slots = Slots(tmp_path, 5000, 3)
+    slots.take()
+    (held,) = descriptors() - before
+    assert not os.get_inheritable(int(held))
+    slots.close()
+    slots.close()
+    assert descriptors() == before
+
+
+def test_the_folder_is_nobody_elses(tmp_path: Path) -> None:
+    """Another user's lock on a slot would deny it to us."""
+    Slots(tmp_path / "slots", 5000, 1).close()
+    assert (tmp_path / "slots").stat().st_mode & 0o777 == 0o700
