@@ -6,7 +6,8 @@ A payload is a program whose leading comments say what it wants and what must be
 aim, wall                      what it tries; the layer that must stop it
 expect, exit, signal           the status (``any`` where it is a race); the exit code; the signal's name
 hits, says                     the whole of ``limits_hit``; a word that its output must hold
-limits, stdin, collect, times  fields of ``Limits``; bytes of standard input; globs; how often it is run
+limits, stdin, collect         fields of ``Limits``; bytes of standard input; globs
+times, at-once                 how often it is run; how many of these at once
 files, skipped                 the names of all files returned; reasons that must be among the skipped
 meters                         the engines it is meant for, ``cgroup watch`` where nothing is said
 open                           why it succeeds today: the test must fail, and says so when it no longer does
@@ -24,6 +25,7 @@ import secrets
 import socket
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -177,8 +179,9 @@ def test_payload(path: Path, meter: str, boxes: dict[str, Sandbox | str], canary
     said = header(path, meter)
     before = canary.state()
     threads_before = threads()
-    for _ in range(int(said.get("times", "1"))):
-        check(run(box, path, said, canary), said)
+    with ThreadPoolExecutor(int(said.get("at-once", "1"))) as pool:
+        for result in pool.map(lambda _: run(box, path, said, canary), range(int(said.get("times", "1")))):
+            check(result, said)
     assert canary.state() == before
     until = time.monotonic() + PATIENCE_SECONDS
     while (remains := left()) and time.monotonic() < until:

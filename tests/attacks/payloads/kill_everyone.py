@@ -2,6 +2,7 @@
 # wall: the pid namespace
 # expect: signaled
 # signal: SIGKILL
+# open: racy: an event of a stream that was just closed is still handled
 
 import os
 

@@ -2,7 +2,8 @@
 # wall: events are asked for anew after the end
 # expect: ok
 # stdin: 3000000
-# times: 20
+# times: 80
+# at-once: 8
 # open: racy: an event of a stream that was just closed is still handled
 
 import os
