@@ -1,0 +1,9 @@
+# aim: die of a signal that the C library keeps for itself
+# wall: the name of any signal can be told
+# expect: signaled
+# signal: 33
+# open: it is named SIGRTMIN+-1
+
+import os
+
+os.kill(os.getpid(), 33)
