@@ -72,8 +72,7 @@ def cases() -> Iterator[Any]:
             said = header(path, meter)
             if meter in said.get("meters", "cgroup watch").split():
                 why = said.get("open")
-                # What depends on a race may also pass.
-                marks = [pytest.mark.xfail(reason=why, strict=not why.startswith("racy"))] if why else []
+                marks = [pytest.mark.xfail(reason=why, strict=True)] if why else []
                 yield pytest.param(path, meter, id=f"{path.name}-{meter}", marks=marks)
 
 

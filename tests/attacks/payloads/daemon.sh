@@ -1,7 +1,6 @@
 # aim: survive the run from a shell
 # wall: the pid namespace ends with init
 # expect: ok
-# open: racy: an event of a stream that was just closed is still handled
 
 trap '' TERM HUP INT
 (setsid nohup sleep 1000 </dev/null >/dev/null 2>&1 &)

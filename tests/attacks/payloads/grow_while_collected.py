@@ -3,7 +3,6 @@
 # expect: ok
 # collect: a
 # files: a
-# open: racy: a descendant that holds the streams can break supervision
 
 import os
 

@@ -2,7 +2,6 @@
 # wall: the pid namespace
 # expect: signaled
 # signal: SIGKILL
-# open: racy: an event of a stream that was just closed is still handled
 
 import os
 

@@ -4,7 +4,6 @@
 # stdin: 3000000
 # times: 80
 # at-once: 8
-# open: racy: an event of a stream that was just closed is still handled
 
 import os
 import time

@@ -3,7 +3,6 @@
 # expect: timeout
 # limits: wall_seconds=1
 # hits: wall
-# open-watch: racy: the descendant holds the streams
 
 import ctypes
 import time
