@@ -2,7 +2,6 @@
 # wall: the name of any signal can be told
 # expect: signaled
 # signal: 33
-# open: it is named SIGRTMIN+-1
 
 import os
 
