@@ -53,8 +53,13 @@ _SYSTEM = (
     "sys",
     "usr",
 )
-_ALWAYS_WRITABLE = (WORKSPACE, "/mnt/data", "/tmp", "/dev/shm")  # noqa: S108 - inside the guest
 _STICKY = 0o1777
+STANDING_PLACES = (
+    WritablePlace(mode=0o755, targets=(WORKSPACE, "/mnt/data")),
+    WritablePlace(mode=_STICKY, targets=("/tmp",)),  # noqa: S108 - inside the guest
+    WritablePlace(mode=_STICKY, targets=("/dev/shm",)),  # noqa: S108 - inside the guest
+)
+_STANDING_TARGETS = tuple(target for place in STANDING_PLACES for target in place.targets)
 
 
 def plan(job: Job, host: Host, config: Config) -> Plan:
@@ -173,10 +178,10 @@ def _args(args: tuple[str, ...]) -> tuple[str, ...]:
     return args
 
 
-def _environment(runtime: Runtime, asked: Mapping[str, str], cpus: int) -> dict[str, str]:
-    """The documented few variables, then the job's own over them."""
+def standing_environment(runtime: Runtime, cpus: int) -> dict[str, str]:
+    """Give the documented few variables, as a run has them that asks for none and for so many processors."""
     threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(cpus))
-    env = {
+    return {
         "PATH": "/opt/python/bin:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin",
         "HOME": WORKSPACE,
         "USER": "user",
@@ -189,6 +194,11 @@ def _environment(runtime: Runtime, asked: Mapping[str, str], cpus: int) -> dict[
         **threads,
         **runtime.environment,
     }
+
+
+def _environment(runtime: Runtime, asked: Mapping[str, str], cpus: int) -> dict[str, str]:
+    """The documented variables, then the job's own over them."""
+    env = standing_environment(runtime, cpus)
     total = 0
     for name, value in asked.items():
         field = f"env.{name}"
@@ -252,15 +262,11 @@ def _patterns(globs: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _writable(paths: tuple[str, ...]) -> tuple[WritablePlace, ...]:
-    """The standing places, and the job's own; one that lies inside another needs no folder of its own."""
+    """The job's own places, without those that stand anyway."""
     if len(paths) > _MOST_WRITABLE:
         raise OverCeiling("writable_paths", f"may be at most {_MOST_WRITABLE}")
-    places = [
-        WritablePlace(mode=0o755, targets=(WORKSPACE, "/mnt/data")),
-        WritablePlace(mode=_STICKY, targets=("/tmp",)),  # noqa: S108 - inside the guest
-        WritablePlace(mode=_STICKY, targets=("/dev/shm",)),  # noqa: S108 - inside the guest
-    ]
-    taken = list(_ALWAYS_WRITABLE)
+    places = []
+    taken = list(_STANDING_TARGETS)
     for number, path in sorted(enumerate(paths), key=lambda item: item[1]):
         field = f"writable_paths.{number}"
         if not path.startswith("/"):
@@ -274,7 +280,7 @@ def _writable(paths: tuple[str, ...]) -> tuple[WritablePlace, ...]:
         if any(
             f"{each}/".startswith(f"{clean}/") or f"{clean}/".startswith(f"/{system}/")
             for system in _SYSTEM
-            for each in (f"/{system}", *_ALWAYS_WRITABLE)
+            for each in (f"/{system}", *_STANDING_TARGETS)
         ):
             raise JobRefused(field, "is, holds or lies under a system folder")
         taken.append(clean)

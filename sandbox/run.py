@@ -75,7 +75,14 @@ class Sandbox:
             scope.callback(starter.close)
             filters = seccomp.compile_filters(*seccomp.shipped_profiles(), self.host.machine)
             # The allow-list last: it refuses the loading of further filters, to us as to the guest.
-            self._staging = Staging(self.host, (filters.deny, filters.allow), meters.new, self.config.files_out_bytes)
+            self._staging = Staging(
+                self.host,
+                (filters.deny, filters.allow),
+                policy.STANDING_PLACES,
+                policy.standing_environment(self.host.runtimes["python"], 1),
+                meters.new,
+                self.config.files_out_bytes,
+            )
             argv = bwrap.argv(self.host.bwrap, self.host.binds, self.host.links, NEW_ROOT, self.host.init)
             self._cold = Cold(argv, starter, slots, self._staging)
             self._cold.prove()

@@ -20,7 +20,7 @@ from typing import Any
 from sandbox.errors import SetupError
 from sandbox.guest import wire
 from sandbox.model import Child, Plan
-from sandbox.waiting import Staging, Waiting, answer
+from sandbox.waiting import Staging, Waiting, set_out
 
 
 @contextlib.contextmanager
@@ -39,8 +39,7 @@ def spawn(
             waiting.meter.limit(plan.meter_limits)
             if waiting.guest < 0:
                 staging.settle(waiting)
-            answer(waiting, "ready")
-            waiting.control.settimeout(0)
+            set_out(waiting)
             stdin, stdout, stderr, gate = pipes.ours
             yield Child(
                 control=waiting.control,
@@ -59,10 +58,11 @@ def spawn(
 
 
 def _send_job(plan: Plan, waiting: Waiting, pipes: _Pipes) -> None:
-    """Send the job with the guest's ends of the pipes and the meter's doors, and let go of our copies of them."""
+    """Send init its part of the job, the other process its own, and let go of our copies of what is handed over."""
     handed = (*pipes.theirs, *waiting.meter.doors())
     try:
-        wire.send(waiting.control, _job(plan), [each.fileno() for each in handed])
+        wire.send_down(waiting.guest_link, _orders(plan), [each.fileno() for each in handed])
+        wire.send_down(waiting.control, _job(plan))
     except OSError as error:
         raise SetupError("send the job", error.errno or 0, waiting.complaint()) from error
     finally:
@@ -70,19 +70,24 @@ def _send_job(plan: Plan, waiting: Waiting, pipes: _Pipes) -> None:
             each.close()
 
 
-def _job(plan: Plan) -> dict[str, Any]:
+def _orders(plan: Plan) -> dict[str, Any]:
     return {
         "source_name": plan.runtime.source_name,
         "command": list(plan.runtime.command) or None,
         "args": list(plan.args),
         "env": dict(plan.env),
         "rlimits": [list(pair) for pair in plan.rlimits],
+    }
+
+
+def _job(plan: Plan) -> dict[str, Any]:
+    return {
         "affinity": None if plan.affinity is None else list(plan.affinity),
         "writable": [[place.mode, list(place.targets)] for place in plan.writable],
         "disk_bytes": plan.limits.disk_bytes,
         "inodes": plan.limits.inodes,
-        "laid_links": [list(link) for link in plan.runtime.links],
         "files": [[file.path, file.content] for file in plan.files],
+        "source_name": plan.runtime.source_name,
         "code": plan.code,
         "collect": list(plan.collect),
         "files_out": plan.files_out,

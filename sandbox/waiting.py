@@ -6,20 +6,21 @@ import contextlib
 import os
 import signal
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sandbox.errors import LayerMissing, SetupError
 from sandbox.guest import wire
 from sandbox.meter import Meter
-from sandbox.model import Host, Launcher
+from sandbox.model import Host, Launcher, WritablePlace
 from sandbox.starter import readable
 
 NEW_ROOT = "/run/newroot"
 SETUP_SECONDS = 15.0
 _REAP_SECONDS = 10.0
 _PIDFDS = 2
+_MOST_ANSWER_BYTES = 1 << 12
 _MESSAGE_SPARE_BYTES = 1 << 20
 _SECCOMP_MODE_FILTER = 2
 _NAMESPACE_OF_LAYER = {
@@ -41,6 +42,8 @@ class Waiting:
     """
 
     control: socket.socket
+    guest_link: socket.socket
+    """To the process that becomes the guest."""
     complaint: Callable[[], str]
     """Tells why there may be nobody at the other end."""
     messages: wire.Inbox
@@ -56,7 +59,13 @@ class Staging:
     """Brings a fresh init to the point where it waits, and believes no layer that the kernel does not confirm."""
 
     def __init__(
-        self, host: Host, filters: Sequence[bytes], new_meter: Callable[[], Meter], files_out_bytes: int
+        self,
+        host: Host,
+        filters: Sequence[bytes],
+        places: Sequence[WritablePlace],
+        env: Mapping[str, str],
+        new_meter: Callable[[], Meter],
+        files_out_bytes: int,
     ) -> None:
         self._new_meter = new_meter
         self._most_bytes = files_out_bytes + _MESSAGE_SPARE_BYTES
@@ -64,7 +73,10 @@ class Staging:
         self._stage = {
             "binds": [[bind.source, bind.target] for bind in host.guest_binds],
             "links": [list(link) for link in host.guest_links],
+            "writable": [[place.mode, list(place.targets)] for place in places],
+            "laid_links": [list(link) for runtime in host.runtimes.values() for link in runtime.links],
             "filters": list(filters),
+            "env": dict(env),
         }
 
     def begin(
@@ -79,17 +91,22 @@ class Staging:
 
         Raises SetupError.
         """
-        control.settimeout(SETUP_SECONDS)
-        try:
-            wire.send(control, self._stage)
-        except OSError as error:
-            raise SetupError("stage", error.errno or 0, complaint()) from error
+        guest_link, far = socket.socketpair()
+        scope.callback(guest_link.close)
+        for link in (control, guest_link):
+            link.settimeout(SETUP_SECONDS)
+        with far:
+            try:
+                wire.send_down(control, self._stage, [far.fileno()])
+            except OSError as error:
+                raise SetupError("stage", error.errno or 0, complaint()) from error
         messages = wire.Inbox(control, self._most_bytes)
         scope.callback(messages.close)
         meter = self._new_meter()  # while the interpreter inside starts
         scope.callback(meter.close)
         return Waiting(
             control=control,
+            guest_link=guest_link,
             complaint=complaint,
             messages=messages,
             meter=meter,
@@ -126,6 +143,18 @@ class Staging:
             raise LayerMissing("user", f"capabilities {told['capabilities']:#x} were kept")
 
 
+def set_out(child: Waiting) -> None:
+    """Wait until init has done its part and the guest stands at its gate. Raises SetupError."""
+    answer(child, "ready")
+    try:
+        is_set = wire.Inbox(child.guest_link, _MOST_ANSWER_BYTES).receive() is not None
+    except (OSError, wire.WireError) as error:
+        raise SetupError("guest", 0, str(error)) from error
+    if not is_set:
+        answer(child, "failed")  # init has heard why
+    child.control.settimeout(0)
+
+
 def answer(child: Waiting, word: str) -> Any:  # noqa: ANN401 - what the wire carries
     """Wait for init to say ``word``; give what it says with it. Raises SetupError."""
     try:
@@ -138,10 +167,10 @@ def answer(child: Waiting, word: str) -> Any:  # noqa: ANN401 - what the wire ca
         raise SetupError("init", 0, str(error)) from error
     if message is None:
         raise SetupError("init ended early", 0, child.complaint())
-    if word in message:
-        return message[word]
     if "failed" in message:
         raise SetupError.told(message["failed"])
+    if word in message:
+        return message[word]
     raise SetupError("init", 0, "spoke out of turn")
 
 

@@ -212,7 +212,7 @@ class Nest:
             scope.callback(near.close)
             with far:
                 try:
-                    wire.send(server.control, {"child": None}, [far.fileno()])
+                    wire.send_down(server.control, {"child": None}, [far.fileno()])
                 except OSError as error:
                     raise SetupError("fork server", error.errno or 0) from error
             return self._staging.begin(scope, near, server.complaint, server.uid, Launcher.WARM)
@@ -306,7 +306,7 @@ class Zygotes:
             started.control.settimeout(_IMPORT_SECONDS)
             inbox = wire.Inbox(started.control, 1 << 16)
             try:
-                wire.send(started.control, {"serve": {**self._serve, "imports": list(preload.imports)}})
+                wire.send_down(started.control, {"serve": {**self._serve, "imports": list(preload.imports)}})
                 answer = inbox.receive()
             except (OSError, wire.WireError) as error:
                 raise SetupError("fork server", 0, f"{error}; {started.complaint()}") from error

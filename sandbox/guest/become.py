@@ -9,6 +9,7 @@ own before the clock starts.
 
 from __future__ import annotations
 
+import _socket
 import fcntl
 import os
 import resource
@@ -19,10 +20,9 @@ from .steps import Step, StepError, lock_down
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    import _socket
     from typing import Any, NoReturn
 
-_MOST_ORDER_BYTES = 16 << 20
+_MOST_BYTES = 16 << 20
 _DESCRIPTORS = 4  # stdin, stdout, stderr, gate; doors follow
 _HIGHEST_OF_OURS = 64  # no descriptor of ours has a higher number
 _REHEARSAL = """
@@ -39,15 +39,20 @@ except KeyError:
 
 def main(link: _socket.socket) -> NoReturn:
     """Be confined, rehearse, take orders, wait at the gate, become the program."""
-    inbox = wire.Inbox(link, _MOST_ORDER_BYTES)
     try:
-        _be_confined(link, inbox)
+        inbox = wire.Inbox(link, _MOST_BYTES, wire.unpack)
+        host = _be_confined(link, inbox)
         with Step("guest: rehearse"):
             exec(compile(_REHEARSAL, "rehearsal", "exec"), {"__name__": "rehearsal"})  # noqa: S102 - our own text
-        orders, gate = _take_orders(link, inbox)
+        with Step("guest: root"):
+            if inbox.receive() is None:  # init went away
+                os._exit(1)
+        orders, gate = _take_orders(host, link)
+        wire.send(host, {"set": None})
         if not os.read(gate, 1):  # the host went away
             os._exit(1)
         os.close(gate)
+        host.close()
         path = f"{root.JOB_DIRECTORY}/{orders['source_name']}"
         if orders["command"] is not None:
             with Step("guest: exec"):
@@ -56,28 +61,34 @@ def main(link: _socket.socket) -> NoReturn:
         wire.send(link, error.told)
         os._exit(1)
     link.close()
-    sys.path.insert(0, root.WORKSPACE)
-    hidden = tuple(name for name in sys.modules if name == __package__ or name.startswith(f"{__package__}."))
-    program.run_python(path, orders["args"], orders["env"], hidden)
+    program.run_python(path, orders["args"])
 
 
-def _be_confined(link: _socket.socket, inbox: wire.Inbox) -> None:
-    """Give up all power. Nothing that comes later needs any."""
+def _be_confined(link: _socket.socket, inbox: wire.Inbox) -> _socket.socket:
+    """Give up all power: nothing that comes later needs any. Gives the link to the host."""
     with Step("guest: confine"):
         message = inbox.receive()
         if message is None:  # init went away
             os._exit(1)
-        filters = message["confine"]
+        (descriptor,) = inbox.descriptors()
         libc.drop_bounding_set()
-    lock_down("guest", filters)
+    lock_down("guest", message["filters"])
+    with Step("guest: settle in"):
+        program.settle_in(message["env"], __package__)
+        sys.path.insert(0, root.WORKSPACE)
     wire.send(link, {"set": None})
+    return _socket.socket(fileno=descriptor)
 
 
-def _take_orders(link: _socket.socket, inbox: wire.Inbox) -> tuple[dict[str, Any], int]:
-    """Make this an ordinary process with the job's descriptors and limits; give the orders and the gate."""
+def _take_orders(host: _socket.socket, link: _socket.socket) -> tuple[dict[str, Any], int]:
+    """Make this an ordinary process with the job's descriptors and limits; give the orders and the gate.
+
+    Meanwhile init finishes the root and gives up its own power. The working directory is there already.
+    """
+    inbox = wire.Inbox(host, _MOST_BYTES, wire.unpack)
     with Step("guest: orders"):
         orders, descriptors = inbox.receive(), inbox.descriptors()
-        if orders is None:  # init went away
+        if orders is None:  # a warm child that was not needed
             os._exit(1)
         if orders.keys() != wire.ORDER_KEYS or len(descriptors) < _DESCRIPTORS:
             raise wire.WireError("these are no orders")
@@ -95,13 +106,15 @@ def _take_orders(link: _socket.socket, inbox: wire.Inbox) -> tuple[dict[str, Any
         for number, descriptor in enumerate((stdin, stdout, stderr)):
             os.dup2(descriptor, number, inheritable=True)
             os.close(descriptor)
-        kept = link.fileno()
-        os.closerange(3, kept)
-        os.closerange(kept + 1, _HIGHEST_OF_OURS)
+        first, second = sorted((host.fileno(), link.fileno()))
+        os.closerange(3, first)
+        os.closerange(first + 1, second)
+        os.closerange(second + 1, _HIGHEST_OF_OURS)
     with Step("guest: limits"):
         for number, value in orders["rlimits"]:
             resource.setrlimit(number, (value, value))
-    wire.send(link, {"set": None})
+    with Step("guest: environment"):
+        program.adopt_environment(orders["env"])
     return orders, gate
 
 

@@ -56,13 +56,24 @@ def _serve(host: _socket.socket) -> None:
         for number in (_signal.SIGINT, _signal.SIGPIPE, _signal.SIGXFSZ):  # what the interpreter changed
             _signal.signal(number, _signal.SIG_DFL)
         libc.die_with_parent(_signal.SIGKILL)
+    with Step("init: limits of its own"):
+        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # one a level when walking the workspace
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    with Step("init: namespaces"):
+        namespaces = {name: os.readlink(f"/proc/self/ns/{name}") for name in _NAMESPACES}
     with Step("init: fork"):
         pid, link = _fork(host)
     answers = wire.Inbox(link, _MOST_ANSWER_BYTES)
-    inbox = wire.Inbox(host, _MOST_JOB_BYTES)
-    stage = _prepare(host, inbox, link, answers, pid)
+    inbox = wire.Inbox(host, _MOST_JOB_BYTES, wire.unpack)
+    stage = _prepare(inbox, link, answers)
     if stage is None:
         return
+    with Step("init: report"):
+        pidfds = (os.pidfd_open(pid), os.pidfd_open(os.getpid()))
+        wire.send(host, {"waiting": {"namespaces": namespaces, **_confinement(pid)}}, pidfds)
+        for pidfd in pidfds:
+            os.close(pidfd)
     with Step("init: receive job"):
         job = inbox.receive()
         if job is None:  # a warm child that was not needed
@@ -74,17 +85,9 @@ def _serve(host: _socket.socket) -> None:
     with Step("init: affinity"):
         if job["affinity"] is not None:  # from here, as the filters let nobody change it
             os.sched_setaffinity(pid, job["affinity"])
-    with Step("init: give orders"):
-        _tell(link, {key: job[key] for key in wire.ORDER_KEYS}, inbox.descriptors())
-    with Step("init: limits of its own"):
-        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # one a level when walking the workspace
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with Step("init: not dumpable"):
         libc.set_dumpable(0)
     lock_down("init", stage["filters"])
-    with Step("init: orders taken"):
-        _hear(answers)
     wire.send(host, {"ready": None})
     _watch(host, job, pid, answers)
 
@@ -108,9 +111,7 @@ def _fork(host: _socket.socket) -> tuple[int, _socket.socket]:
     return pid, link
 
 
-def _prepare(
-    host: _socket.socket, inbox: wire.Inbox, link: _socket.socket, answers: wire.Inbox, pid: int
-) -> dict[str, Any] | None:
+def _prepare(inbox: wire.Inbox, link: _socket.socket, answers: wire.Inbox) -> dict[str, Any] | None:
     """Do all that needs no job; give the stage, or None when the host went away."""
     with Step("init: receive stage"):
         stage: dict[str, Any] | None = inbox.receive()
@@ -118,39 +119,25 @@ def _prepare(
             return None
         if stage.keys() != wire.STAGE_KEYS:
             raise wire.WireError("this is no stage")
-        _tell(link, {"confine": stage["filters"]}, [])
-    with Step("init: namespaces"):
-        namespaces = {name: os.readlink(f"/proc/self/ns/{name}") for name in _NAMESPACES}
+        handed = inbox.descriptors()
+        try:
+            wire.send_down(link, {"filters": stage["filters"], "env": stage["env"]}, handed)
+        except BrokenPipeError:  # it failed already, and has said how
+            pass
+        for descriptor in handed:
+            os.close(descriptor)
     with Step("init: prepare root"):
-        root.prepare(stage["binds"], stage["links"])
+        root.prepare(stage)
     with Step("init: bounding set"):
         libc.drop_bounding_set()
-    with Step("init: the guest is set"):
-        _hear(answers)
-        pidfds = (os.pidfd_open(pid), os.pidfd_open(os.getpid()))
-        wire.send(host, {"waiting": {"namespaces": namespaces, **_confinement(pid)}}, pidfds)
-        for pidfd in pidfds:
-            os.close(pidfd)
+    with Step("init: the guest is confined"):
+        answer = answers.receive()
+        if answer is None:
+            raise wire.WireError("the process that should become the guest is gone")
+        if "failed" in answer:
+            raise StepError(**answer["failed"])
+        wire.send_down(link, {"rooted": None})
     return stage
-
-
-def _tell(link: _socket.socket, message: dict[str, Any], descriptors: list[int]) -> None:
-    """Speak to the process that becomes the guest, and let go of what is handed over."""
-    try:
-        wire.send(link, message, descriptors)
-    except BrokenPipeError:  # it failed already, and has said how
-        pass
-    for descriptor in descriptors:
-        os.close(descriptor)
-
-
-def _hear(answers: wire.Inbox) -> None:
-    """Wait until it has done what it was told. Raises StepError with its own words where it failed."""
-    answer = answers.receive()
-    if answer is None:
-        raise wire.WireError("the process that should become the guest is gone")
-    if "failed" in answer:
-        raise StepError(**answer["failed"])
 
 
 def _confinement(pid: int) -> dict[str, Any]:

@@ -27,6 +27,33 @@ _EXIT_UNREPRESENTABLE = 255  # what a code that no C long holds becomes
 _EXIT_LOST_OUTPUT = 120  # what the interpreter answers when it could not flush (sys.exit in the Python library manual)
 
 
+def settle_in(env: dict[str, str], package: str) -> None:
+    """Make this interpreter a Python program's, as far as that needs no job. Modules below ``package`` are ours.
+
+    They stay at work, but a program that looks does not find them.
+    """
+    for number in (_signal.SIGPIPE, _signal.SIGXFSZ):
+        _signal.signal(number, _signal.SIG_IGN)
+    _signal.signal(_signal.SIGINT, _signal.default_int_handler)
+    for name in [name for name in sys.modules if name == package or name.startswith(f"{package}.")]:
+        del sys.modules[name]
+    os.environ.clear()
+    adopt_environment(env)
+
+
+def adopt_environment(env: dict[str, str]) -> None:
+    """Let the environment be ``env``, touching only what differs."""
+    for name in [name for name in os.environ if name not in env]:
+        del os.environ[name]
+    for name, value in env.items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value
+            if name == "TZ":
+                import time
+
+                time.tzset()
+
+
 def run_exec(command: list[str], path: str, args: list[str], env: dict[str, str]) -> NoReturn:
     """Replace this process. Raises OSError when that fails."""
     for number in (_signal.SIGPIPE, _signal.SIGXFSZ, _signal.SIGINT):  # the interpreter changed these
@@ -35,11 +62,13 @@ def run_exec(command: list[str], path: str, args: list[str], env: dict[str, str]
     os.execve(argv[0], argv, env)  # noqa: S606 - no shell unless the guest asked for one
 
 
-def run_python(path: str, args: list[str], env: dict[str, str], hidden: tuple[str, ...]) -> NoReturn:
-    """Run the file at ``path`` as ``__main__``; module names in ``hidden`` are ours and vanish first."""
-    _prepare(path, args, env, hidden)
+def run_python(path: str, args: list[str]) -> NoReturn:
+    """Run the file at ``path`` as ``__main__``, after :func:`settle_in` and :func:`adopt_environment`."""
+    sys.argv = [path, *args]
+    sys.orig_argv = [sys.executable, path, *args]
     ours = frozenset(sys.modules)
     gc.freeze()  # what is here now is not the guest's: its collections need not walk it
+    gc.enable()
     sys.modules["__main__"] = _main(path)  # only now: frozen, its globals would never be let go
     ending = _run(path)
     _finish(ours)
@@ -50,22 +79,6 @@ def run_python(path: str, args: list[str], env: dict[str, str], hidden: tuple[st
 
 
 _SIGINT = -1  # no exit code: ended by an interrupt that nobody caught
-
-
-def _prepare(path: str, args: list[str], env: dict[str, str], hidden: tuple[str, ...]) -> None:
-    os.environ.clear()
-    os.environ.update(env)
-    if "TZ" in env:
-        import time
-
-        time.tzset()
-    for number in (_signal.SIGPIPE, _signal.SIGXFSZ):
-        _signal.signal(number, _signal.SIG_IGN)
-    _signal.signal(_signal.SIGINT, _signal.default_int_handler)
-    sys.argv = [path, *args]
-    sys.orig_argv = [sys.executable, path, *args]
-    for name in hidden:
-        sys.modules.pop(name, None)
 
 
 def _main(path: str) -> ModuleType:

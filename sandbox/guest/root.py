@@ -19,29 +19,52 @@ JOB_DIRECTORY = "/run/job"
 WORKSPACE = "/workspace"
 
 # World-readable on some kernels, about the whole machine, and of no use to a snippet.
-_MASKED = ("kallsyms", "kcore", "keys", "key-users", "kmsg", "sched_debug", "timer_list", "slabinfo", "vmallocinfo")
+_MASKED = (
+    "cmdline",
+    "kallsyms",
+    "kcore",
+    "keys",
+    "key-users",
+    "kmsg",
+    "sched_debug",
+    "timer_list",
+    "slabinfo",
+    "vmallocinfo",
+)
 _SCRATCH = "/run/scratch"
 
 
-def prepare(binds: list[list[str]], links: list[list[str]]) -> None:
-    """Make the part that is the same for every run, and enter it.
-
-    ``binds`` [[source in the current root, target]], ``links`` [[text, path]]. Raises OSError.
-    """
+def prepare(stage: dict[str, Any]) -> None:
+    """Make all that is the same for every run (:data:`.wire.STAGE_KEYS`), and enter it. Raises OSError."""
     libc.mount("tmpfs", NEW_ROOT, "tmpfs", libc.MS_NOSUID | libc.MS_NODEV, "mode=755")
-    for origin, target in binds:
+    for origin, target in stage["binds"]:
         os.makedirs(NEW_ROOT + target, exist_ok=True)
         libc.mount(origin, NEW_ROOT + target, None, libc.MS_BIND | libc.MS_REC)
-    for text, path in links:
+    for text, path in stage["links"]:
         os.symlink(text, NEW_ROOT + path)
     _devices()
     _proc()
     libc.enter_root(NEW_ROOT)
+    os.makedirs(JOB_DIRECTORY)
+    os.mkdir(_SCRATCH)
+    libc.mount("tmpfs", _SCRATCH, "tmpfs", libc.MS_NOSUID | libc.MS_NODEV, "mode=755")
+    for place in stage["writable"]:
+        _writable_place(place)
+    for path, text in stage["laid_links"]:
+        os.makedirs(path.rpartition("/")[0], exist_ok=True)
+        os.symlink(text, path)
 
 
 def finish(job: dict[str, Any]) -> None:
     """Add what the job decides (:data:`.wire.JOB_KEYS`), and end all writing but in its places. Raises OSError."""
-    _writable_places(job)
+    for place in job["writable"]:
+        _writable_place(place)
+    # What is there by now, directories and links of ours, is not the guest's to pay for.
+    space = os.statvfs(_SCRATCH)
+    options = f"size={job['disk_bytes']},nr_inodes={job['inodes'] + space.f_files - space.f_ffree}"
+    libc.mount(None, _SCRATCH, None, libc.MS_REMOUNT | libc.MS_NOSUID | libc.MS_NODEV, options)
+    libc.unmount(_SCRATCH, libc.MNT_DETACH)
+    os.rmdir(_SCRATCH)
     _write(JOB_DIRECTORY, job["source_name"], job["code"], 0o444)
     for path, content in job["files"]:
         folder, _, leaf = path.rpartition("/")
@@ -66,26 +89,15 @@ def _proc() -> None:
             libc.mount("/dev/null", f"{folder}/{name}", None, libc.MS_BIND)
 
 
-def _writable_places(job: dict[str, Any]) -> None:
-    """One tmpfs, so that one quota holds over all of it; each place is a directory of it."""
-    os.makedirs(_SCRATCH)
-    places = job["writable"]
-    # The tmpfs's own root, our directories and our links are not the guest's to pay for.
-    inodes = job["inodes"] + 1 + len(places) + 2 * len(job["laid_links"])
-    options = f"mode=755,size={job['disk_bytes']},nr_inodes={inodes}"
-    libc.mount("tmpfs", _SCRATCH, "tmpfs", libc.MS_NOSUID | libc.MS_NODEV, options)
-    for number, (mode, targets) in enumerate(places):
-        folder = f"{_SCRATCH}/{number}"
-        os.mkdir(folder)
-        os.chmod(folder, mode)
-        for target in targets:
-            os.makedirs(target, exist_ok=True)
-            libc.mount(folder, target, None, libc.MS_BIND)
-    libc.unmount(_SCRATCH, libc.MNT_DETACH)
-    os.rmdir(_SCRATCH)
-    for path, text in job["laid_links"]:
-        os.makedirs(path.rpartition("/")[0], exist_ok=True)
-        os.symlink(text, path)
+def _writable_place(place: list[Any]) -> None:
+    """Make a directory of the one tmpfs whose quota holds over all of them, and let it appear at its paths."""
+    mode, targets = place
+    folder = f"{_SCRATCH}/{targets[0].replace('/', ':')}"
+    os.mkdir(folder)
+    os.chmod(folder, mode)
+    for target in targets:
+        os.makedirs(target, exist_ok=True)
+        libc.mount(folder, target, None, libc.MS_BIND)
 
 
 def _write(folder: str, name: str, content: bytes, mode: int) -> None:

@@ -1,30 +1,31 @@
 """The conversation between the host and what of ours runs inside: the only file both sides of the wall import.
 
-The host talks to each run's init over one stream socket of its own. Init has forked the process that will become the
-guest before any job is known, and talks to it over a socket pair. Every message is a frame: a four-byte little-endian
-length, then one value in the encoding below. In order::
+The host talks to each run's init over one stream socket of its own, and over a second to the process that becomes the
+guest. Init has forked that one before any job is known, and talks to it over a socket pair. Every message is a frame: a
+four-byte little-endian length, then one value in the encoding below. In order::
 
-    host -> init    stage    what holds for every run: the root's fixed part, the filters
-    init -> become  confine  the filters; init meanwhile makes the fixed part of the root and enters it
+    host -> init    stage    descriptor with it: the other process's end of its socket to the host. What holds for
+                             every run: the fixed part of the root, the filters, the documented environment
+    init -> become  ...      filters, environment and that descriptor; init meanwhile makes the root and enters it
     become -> init  set      it is confined; now it rehearses
+    init -> become  rooted   it may look at the file system, and take orders
     init -> host    waiting  descriptors with it: a pidfd of that process, and one of init
     host                     puts that process under a meter without doors
-                             -- a warm child waits here; a cold one has its job already --
-    host -> init    job      descriptors with it: stdin, stdout, stderr, gate (the guest's ends), and the doors of the
+                             -- a warm child waits here; a cold one has job and orders already --
+    host -> init    job      init finishes the root, makes it read-only, and gives up its own power
+    host -> become  orders   descriptors with it: stdin, stdout, stderr, gate (the guest's ends), and the doors of the
                              meter, if it has any: a process enters by writing to them
-    init -> become  orders   once the root is whole and read-only: the guest's part of the job, and the descriptors;
-                             init meanwhile gives up its own power
-    become -> init  set      it waits at the gate
     init -> host    ready
+    become -> host  set      it waits at the gate
     host                     writes one byte to the gate: the guest runs
     init -> host    over     the guest's main process has ended: its raw wait status and resource usage
                              (init now kills and reaps every other process, then walks the workspace)
     init -> host    file     one per collected file
     init -> host    done     what was skipped, whether the disk was full; init ends, and with it the pid namespace
 
-or, at any point before ``over``, of either process::
+or, at any point before ``over``, from init, which hears of the other's failures too::
 
-    -> host         failed   the step that failed and its errno; init ends
+    init -> host    failed   the step that failed and its errno; init ends
 
 A cold run's init is started for it by bwrap. A warm one is made by a fork server, to which the host speaks over a
 socket of its own::
@@ -44,25 +45,29 @@ done      ``skipped`` [[path, reason]], ``disk_full``
 failed    ``step``, ``errno``, ``detail``
 ========  ==========================================================================================
 
-Values: None, bool, int, float, str (surrogate escapes allowed), bytes, list, dict with str keys. Neither ``json`` (its
-import costs init 5 ms) nor ``marshal`` (unsafe on what a guest may have forged) fits. A frame is refused when it is
-longer than the reader's bound, nests deeper than :data:`MAX_DEPTH`, or is not exactly one value.
+Values: None, bool, int, float, str (surrogate escapes allowed), bytes, list, dict with str keys. What goes down, from
+the host to init and from there on, is packed by ``marshal`` in its second version, the same for every Python: who reads
+it trusts the writer with everything. What comes up may have been forged by a guest, so it has an encoding of our own,
+read with bounds: a frame is refused when it is longer than the reader's bound, nests deeper than :data:`MAX_DEPTH`, or
+is not exactly one value. (``json`` would do for both; its import costs init 5 ms.)
 """
 
 from __future__ import annotations
 
 import _socket
+import marshal
 import os
 import sys
 
 TYPE_CHECKING = False  # typing costs init several milliseconds; mypy knows this name
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any
 
 CONTROL_FD = 0  # of whom bwrap started: standard input needs no agreement on a number
 MAX_DEPTH = 8
 _HEADER_BYTES = 4
+_MARSHAL_VERSION = 2
 _CHUNK_BYTES = 1 << 18
 _MOST_DESCRIPTORS = 16
 _LONGEST_NUMBER = 64  # digits; bounds the work of int()
@@ -71,7 +76,10 @@ STAGE_KEYS = frozenset(
     {
         "binds",  # [[source in the current root, target]]
         "links",  # [[text, path]]
+        "writable",  # [[mode, [absolute paths of one folder]]], the standing places
+        "laid_links",  # [[path, text]] in them
         "filters",  # [BPF bytes], loaded in this order
+        "env",  # the documented variables
     }
 )
 ORDER_KEYS = frozenset(
@@ -83,26 +91,39 @@ ORDER_KEYS = frozenset(
         "rlimits",  # [[resource, value]], soft and hard alike
     }
 )
-JOB_KEYS = ORDER_KEYS | {
-    "affinity",  # [cpu numbers], or None where a cgroup throttles
-    "writable",  # [[mode, [absolute paths of one folder]]]
-    "disk_bytes",
-    "inodes",
-    "laid_links",  # [[path, text]] in the writable places
-    "files",  # [[path, bytes]] laid into the workspace
-    "code",  # bytes of the source
-    "collect",  # globs relative to the workspace
-    "files_out",
-    "files_out_bytes",
-}
+JOB_KEYS = frozenset(
+    {
+        "affinity",  # [cpu numbers], or None where a cgroup throttles
+        "writable",  # [[mode, [absolute paths of one folder]]], the job's own places
+        "disk_bytes",  # over all writable places
+        "inodes",
+        "files",  # [[path, bytes]] laid into the workspace
+        "source_name",
+        "code",  # bytes of the source
+        "collect",  # globs relative to the workspace
+        "files_out",
+        "files_out_bytes",
+    }
+)
 
 
 class WireError(Exception):
     """The other side sent what is not a message."""
 
 
+def pack(value: Any) -> bytes:
+    """Give the frame of one value that goes down."""
+    body = marshal.dumps(value, _MARSHAL_VERSION)
+    return len(body).to_bytes(_HEADER_BYTES, "little") + body
+
+
+def unpack(body: bytes) -> Any:
+    """Give the value of a frame that came down."""
+    return marshal.loads(body)  # noqa: S302 - from whoever made this process
+
+
 def encode(value: Any) -> bytes:
-    """Give the frame of one value."""
+    """Give the frame of one value that goes up."""
     body = bytearray()
     _put(body, value)
     return len(body).to_bytes(_HEADER_BYTES, "little") + bytes(body)
@@ -209,10 +230,14 @@ def _take_sized(body: bytes, at: int) -> tuple[bytes, int]:
 
 
 class Reader:
-    """Cuts a stream of bytes into values; ``max_bytes`` bounds a frame, and so what a peer can make us hold."""
+    """Cuts a stream of bytes into values; ``max_bytes`` bounds a frame, and so what a peer can make us hold.
 
-    def __init__(self, max_bytes: int) -> None:
+    ``read`` is :func:`unpack` for what comes down, and :func:`decode` unless told.
+    """
+
+    def __init__(self, max_bytes: int, read: Callable[[bytes], Any] | None = None) -> None:
         self._max_bytes = max_bytes
+        self._read = read or decode
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> list[Any]:
@@ -226,14 +251,24 @@ class Reader:
             end = _HEADER_BYTES + size
             if len(self._buffer) < end:
                 break
-            values.append(decode(bytes(self._buffer[_HEADER_BYTES:end])))
+            values.append(self._read(bytes(self._buffer[_HEADER_BYTES:end])))
             del self._buffer[:end]
         return values
 
 
 def send(link: _socket.socket, value: Any, descriptors: Sequence[int] = ()) -> None:
-    """Send one value, and with its first bytes the descriptors (SCM_RIGHTS, unix(7)). Raises OSError."""
-    data = memoryview(encode(value))
+    """Send one value up, and with its first bytes the descriptors. Raises OSError."""
+    _send(link, encode(value), descriptors)
+
+
+def send_down(link: _socket.socket, value: Any, descriptors: Sequence[int] = ()) -> None:
+    """Send one value down, and with its first bytes the descriptors. Raises OSError."""
+    _send(link, pack(value), descriptors)
+
+
+def _send(link: _socket.socket, frame: bytes, descriptors: Sequence[int]) -> None:
+    """Send a frame, and with its first bytes the descriptors (SCM_RIGHTS, unix(7))."""
+    data = memoryview(frame)
     ancillary = []
     if descriptors:
         payload = b"".join(each.to_bytes(4, sys.byteorder) for each in descriptors)
@@ -246,8 +281,8 @@ def send(link: _socket.socket, value: Any, descriptors: Sequence[int] = ()) -> N
 class Inbox:
     """What comes over one link: values in order, and descriptors, close-on-exec, as they come (SCM_RIGHTS, unix(7))."""
 
-    def __init__(self, link: _socket.socket, max_bytes: int) -> None:
-        self.reader = Reader(max_bytes)
+    def __init__(self, link: _socket.socket, max_bytes: int, read: Callable[[bytes], Any] | None = None) -> None:
+        self.reader = Reader(max_bytes, read)
         self._link = link
         self._values: list[Any] = []
         self._descriptors: list[int] = []

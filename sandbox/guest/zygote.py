@@ -32,7 +32,7 @@ def main() -> NoReturn:
     """Import, then fork until the host goes away."""
     control = _socket.socket(fileno=wire.CONTROL_FD)
     libc.die_with_parent(_signal.SIGKILL)
-    inbox = wire.Inbox(control, _MOST_BYTES)
+    inbox = wire.Inbox(control, _MOST_BYTES, wire.unpack)
     order = inbox.receive()
     if order is None:
         os._exit(0)
