@@ -4,7 +4,6 @@
 # collect: **
 # limits: inodes=65536
 # meters: cgroup
-# open: matching costs files times depth; 20 s are over and our failure is told
 
 import os
 
