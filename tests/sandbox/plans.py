@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sandbox.meter import MeterLimits, Reading
-from sandbox.model import Host, Limits, OnOutputLimit, OutputKeep, Plan, Runtime, RuntimeKind
+from sandbox.model import Host, Launcher, Limits, OnOutputLimit, OutputKeep, Plan, Runtime, RuntimeKind
 
 PYTHON = Runtime(
     name="python",
@@ -34,6 +34,7 @@ HOST = Host(
     meter_reason="",
     runtimes={"python": PYTHON, "bash": BASH},
     init=("/opt/python/bin/python3", "-c", "init"),
+    zygote=("/opt/python/bin/python3", "-c", "zygote"),
     binds=(),
     links=(),
     guest_binds=(),
@@ -41,6 +42,9 @@ HOST = Host(
 )
 PLAN = Plan(
     runtime=PYTHON,
+    launcher=Launcher.AUTO,
+    cpus=1,
+    own_env=frozenset(),
     code=b"",
     stdin=b"",
     args=(),
