@@ -1,7 +1,6 @@
 # aim: starve pid 1, so that our own account fails
 # wall: nobody changes how another process is scheduled
 # expect: ok
-# open: seccomp allows setpriority, sched_setscheduler, sched_setattr and ioprio_set for other processes
 
 import ctypes
 import os
@@ -15,3 +14,7 @@ if libc.syscall(144, 1, 5, bytes(8)) == 0:
     print("ESCAPED: SCHED_IDLE")
 if libc.syscall(251, 1, 1, 3 << 13) == 0:
     print("ESCAPED: idle I/O")
+if libc.syscall(142, 1, bytes(4)) == 0 or libc.syscall(314, 1, (ctypes.c_uint32 * 12)(48, 5), 0) == 0:
+    print("ESCAPED: scheduling")
+if libc.setpriority(0, 0, 5) != 0 or libc.syscall(251, 1, 0, 3 << 13) != 0:
+    raise SystemExit("it cannot even be nice itself")
