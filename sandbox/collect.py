@@ -106,7 +106,8 @@ def _signal_name(number: int) -> str:
     try:
         return signal.Signals(number).name
     except ValueError:  # a real-time signal between SIGRTMIN and SIGRTMAX has no name of its own
-        return f"SIGRTMIN+{number - signal.SIGRTMIN}"
+        # Below SIGRTMIN are the few that the C library keeps for itself (signal(7)); they have no name at all.
+        return f"SIGRTMIN+{number - signal.SIGRTMIN}" if number > signal.SIGRTMIN else f"SIG{number}"
 
 
 def _text(stream: Stream) -> str:

@@ -33,10 +33,16 @@ _FLOORS = Limits(
 _MUST_EXCEED = frozenset({"wall_seconds", "cpu_seconds", "cpus"})
 _SPEAKABLE = 10**18  # no limit is larger, and a caller's number need not be repeated whole
 _LONGEST_STRING = (128 << 10) - 1  # MAX_ARG_STRLEN, execve(2)
-_LONGEST_STRINGS = 1 << 20  # under a quarter of the default stack, with room for the pointers (execve(2))
-_PATH_MAX = 4096
+# Of arguments and of variables each, pointers included: together under a quarter of the default stack, with room for
+# the standing variables and the program's name (execve(2)).
+_LONGEST_STRINGS = (1 << 20) - (64 << 10)
+_POINTER_BYTES = 8
+_MOST_VARIABLES = 4096  # a C library looks through all that are there for each that it sets
+_LONGEST_PATH = 4096 - 256  # PATH_MAX, with room for the place that init builds it in
+_DEEPEST_PATH = 64
 _NAME_MAX = 255
 _MOST_PATTERNS = 64
+_LONGEST_PATTERNS = 64 << 10
 _MOST_WRITABLE = 16
 _STICKY = 0o1777
 STANDING_PLACES = (
@@ -155,11 +161,11 @@ def _args(args: tuple[str, ...]) -> tuple[str, ...]:
     total = 0
     for number, each in enumerate(args):
         size = len(_encoded(f"args.{number}", each))
-        total += size + 1
+        total += size + 1 + _POINTER_BYTES
         if size > _LONGEST_STRING:
             raise OverCeiling(f"args.{number}", f"may be at most {_LONGEST_STRING} bytes")
     if total > _LONGEST_STRINGS:
-        raise OverCeiling("args", f"may be at most {_LONGEST_STRINGS} bytes in all")
+        raise OverCeiling("args", f"may be at most {_LONGEST_STRINGS} bytes in all, with 9 more for each")
     return args
 
 
@@ -183,6 +189,8 @@ def standing_environment(runtime: Runtime, cpus: int) -> dict[str, str]:
 
 def _environment(runtime: Runtime, asked: Mapping[str, str], cpus: int) -> dict[str, str]:
     """The documented variables, then the job's own over them."""
+    if len(asked) > _MOST_VARIABLES:
+        raise OverCeiling("env", f"may be at most {_MOST_VARIABLES}")
     env = standing_environment(runtime, cpus)
     total = 0
     for name, value in asked.items():
@@ -190,21 +198,23 @@ def _environment(runtime: Runtime, asked: Mapping[str, str], cpus: int) -> dict[
         if not name or "=" in name:
             raise JobRefused(field, "a variable's name is not empty and holds no '='")
         size = len(_encoded(field, name)) + len(_encoded(field, value)) + 2
-        total += size
+        total += size + _POINTER_BYTES
         if size > _LONGEST_STRING:
             raise OverCeiling(field, f"may be at most {_LONGEST_STRING} bytes")
         env[name] = value
     if total > _LONGEST_STRINGS:
-        raise OverCeiling("env", f"may be at most {_LONGEST_STRINGS} bytes in all")
+        raise OverCeiling("env", f"may be at most {_LONGEST_STRINGS} bytes in all, with 10 more for each")
     return env
 
 
 def _parts(field: str, path: str) -> list[str]:
     """Split a path that must name something below a folder, by the same rule for files in and globs out."""
     encoded = _encoded(field, path)
-    if len(encoded) >= _PATH_MAX:
-        raise JobRefused(field, "is too long")
+    if len(encoded) > _LONGEST_PATH:
+        raise JobRefused(field, f"may be at most {_LONGEST_PATH} bytes")
     parts = path.split("/")
+    if len(parts) > _DEEPEST_PATH:
+        raise JobRefused(field, f"may have at most {_DEEPEST_PATH} parts")
     for part in parts:
         if part in ("", ".", ".."):
             raise JobRefused(field, "must be relative, without empty, '.' or '..' parts")
@@ -243,6 +253,8 @@ def _patterns(globs: tuple[str, ...]) -> tuple[str, ...]:
         raise OverCeiling("collect", f"may be at most {_MOST_PATTERNS}")
     for number, glob in enumerate(globs):
         _parts(f"collect.{number}", glob)
+    if sum(len(glob.encode()) for glob in globs) > _LONGEST_PATTERNS:
+        raise OverCeiling("collect", f"may be at most {_LONGEST_PATTERNS} bytes in all")
     return globs
 
 

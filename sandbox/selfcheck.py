@@ -23,6 +23,7 @@ _SECONDS = 10.0
 _COMING_UP_SECONDS = 60.0
 _LOOK_SECONDS = 0.02
 _WARM_REMEDY = "let the service's user namespaces hold further ones; until then every run is cold, and as safe"
+_CORE_PATTERN = Path("/proc/sys/kernel/core_pattern")
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +146,7 @@ def examine(config: Config) -> tuple[Finding, ...]:
     except SandboxError as error:
         return (_failure("the engine starts", error),)
     with box:
-        findings = (*_equipment(box), *ready(box), *_limits(box))
+        findings = (*_equipment(box), *ready(box), *_limits(box), _cores(box))
     return (*findings, *_warmth(config))
 
 
@@ -242,6 +243,26 @@ def _limits(box: Sandbox) -> Iterator[Finding]:
         held = result.status is wanted or refused
         detail = "" if held else f"it ended {result.status}: {result.stderr[-200:]}"
         yield _finding(name, held_by, held=held, detail=detail)
+
+
+def _cores(box: Sandbox) -> Finding:
+    """Whether a guest that crashes starts a program of the host's, which would then read what the guest wrote."""
+    name = "a crash starts no core handler"
+    pattern = _CORE_PATTERN.read_text(encoding="utf-8", errors="replace").strip()
+    if not pattern.startswith(("|", "@")):
+        return _finding(name, "rlimit", held=True, detail=f"cores are files here: {pattern!r}")
+    handler = f"this machine hands cores to {pattern[1:].split(' ')[0]}"
+    if pattern.startswith("|"):
+        try:
+            limit = box.run(Job(code="import resource; print(resource.getrlimit(resource.RLIMIT_CORE)[0])")).stdout
+        except SandboxError as error:
+            return _failure(name, error)
+        if limit == "1\n":
+            return _finding(name, "rlimit", held=True, detail=f"{handler}, but not those of guests")
+        remedy = "start the service with a hard limit on cores above 0 (systemd: LimitCORE=1)"
+    else:  # no limit keeps the kernel from connecting to a socket
+        remedy = "set the sysctl kernel.core_pattern to a file's name or a program"
+    return Finding(name, "rlimit", held=False, detail=f"{handler}, those of guests too", remedy=remedy, required=False)
 
 
 def _finding(name: str, layer: str | None, *, held: bool, detail: str) -> Finding:

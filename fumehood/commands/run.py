@@ -206,8 +206,9 @@ def _base64(content: bytes) -> str:
 def _number(name: str) -> int:
     try:
         return signal.Signals[name]
-    except KeyError:  # a real-time signal, SIGRTMIN+n
-        return signal.SIGRTMIN + int(name.rpartition("+")[2] or 0) if name.startswith("SIGRTMIN") else 0
+    except KeyError:  # a real-time signal, SIGRTMIN+n, or one of the C library's own, SIGn
+        base, _, offset = name.partition("+")
+        return signal.Signals[base] + int(offset) if offset else int(base.removeprefix("SIG"))
 
 
 def _fail(message: str, code: int) -> int:

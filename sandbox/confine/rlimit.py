@@ -33,10 +33,10 @@ def rlimits(limits: Limits, meter_kind: str) -> tuple[tuple[int, int], ...]:
       the run's: its init and ``processes`` more. Before 5.14 it counts the user's tasks on the whole host. It never
       binds the kernel's own root (uid 0 outside, whatever it is called inside) nor CAP_SYS_RESOURCE or CAP_SYS_ADMIN
       of the first user namespace.
+    - CORE is not among them: init sets it before the filters, which refuse it to the guest.
     - RTPRIO and NICE are 0 since a real-time task would escape the cpu quota.
     """
     always = (
-        (resource.RLIMIT_CORE, 0),
         (resource.RLIMIT_CPU, math.ceil(limits.cpu_seconds) + _CPU_GRACE_SECONDS),
         (resource.RLIMIT_FSIZE, limits.disk_bytes),
         (resource.RLIMIT_MEMLOCK, _MEMLOCK_BYTES),

@@ -16,7 +16,7 @@ import resource
 import sys
 
 from . import libc, program, root, wire
-from .steps import Step, StepError
+from .steps import Step, StepError, forbid_cores
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -69,6 +69,8 @@ def _be_confined(stage: dict[str, Any], descriptors: list[int]) -> tuple[_socket
     """
     with Step("guest: descriptors that came"):
         host, *standard, gate = (_above_ours(each) for each in descriptors[:_DESCRIPTORS])
+    with Step("guest: no core dump"):
+        forbid_cores()
     with Step("guest: drop capabilities"):
         libc.drop_bounding_set()
         libc.drop_capabilities()

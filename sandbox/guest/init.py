@@ -24,7 +24,7 @@ import os
 import resource
 
 from . import become, collect, libc, program, root, wire
-from .steps import Step, StepError
+from .steps import Step, StepError, forbid_cores
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def _serve(inbox: wire.Inbox, stage: dict[str, Any], descriptors: list[int]) -> 
     with Step("init: limits of its own"):
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # one a level when walking the workspace
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        forbid_cores()
     with Step("init: namespaces"):
         namespaces = {name: os.readlink(f"/proc/self/ns/{name}") for name in _NAMESPACES}
     with Step("init: fork"):

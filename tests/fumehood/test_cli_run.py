@@ -85,6 +85,7 @@ _HANDLERS: dict[signal.Signals, Any] = {}
         (result(Status.SIGNALED, signal="SIGSEGV"), 139),
         (result(Status.SIGNALED, signal="SIGKILL"), 137),
         (result(Status.SIGNALED, signal="SIGRTMIN+2"), 128 + signal.SIGRTMIN + 2),
+        (result(Status.SIGNALED, signal="SIG33"), 128 + 33),
         (result(Status.TIMEOUT, signal="SIGKILL"), 124),
         (result(Status.CPU_LIMIT, signal="SIGKILL"), 124),
         (result(Status.MEMORY_LIMIT, signal="SIGKILL"), 137),

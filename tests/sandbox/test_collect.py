@@ -59,6 +59,7 @@ def judged(**facts: Any) -> Result:
         ({"wait_status": SEGFAULT}, Status.SIGNALED, None, "SIGSEGV", ()),
         ({"wait_status": KILLED}, Status.SIGNALED, None, "SIGKILL", ()),
         ({"wait_status": 40}, Status.SIGNALED, None, "SIGRTMIN+6", ()),
+        ({"wait_status": 33}, Status.SIGNALED, None, "SIG33", ()),
         # a limit that was hit is named, and explains a failure but not a success
         (OOM, Status.OK, 0, None, ("memory",)),
         (FORKS, Status.OK, 0, None, ("processes",)),

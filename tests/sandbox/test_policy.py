@@ -177,6 +177,41 @@ def test_a_path_in_is_safe_or_refused(parts: list[str]) -> None:
         assert plan(collect=(path,)).collect == (path,)
 
 
+DEEP, LONG = "/".join("a" * 64), "/".join(["b" * 239] * 16)  # 64 parts; 3839 bytes
+
+
+@pytest.mark.parametrize("path", [DEEP + "/a", LONG + "/b", "/".join("a" * 1900)])
+def test_what_the_kernel_could_not_name_is_refused(path: str) -> None:
+    """In front of a path in stands the place where init builds it; and a path is walked part by part."""
+    assert refused(files=(InputFile(path, b""),)).field == "files.0.path"
+    assert refused(collect=(path,)).field == "collect.0"
+    assert refused(writable_paths=(f"/{path}",)).field == "writable_paths.0"
+
+
+@pytest.mark.parametrize("path", [DEEP, LONG])
+def test_what_the_kernel_can_name_is_accepted(path: str) -> None:
+    """The bounds are no tighter than they say."""
+    assert plan(files=(InputFile(path, b""),), collect=(path,)).files[0].path == path
+    assert targets(f"/{path}") == [(0o755, (f"/{path}",))]
+
+
+def test_arguments_and_variables_fit_in_one_execve() -> None:
+    """Many short ones cost more by their pointers than by their letters; both together stay under 2 MiB."""
+    most = (1 << 20) - (64 << 10)
+    assert len(plan(args=("a",) * (most // 10)).args) == most // 10
+    assert refused(args=("a",) * (most // 10 + 1)).field == "args"
+    env = {f"{number:04}": "x" * 226 for number in range(4096)}
+    assert plan(env=env).own_env == env.keys()
+    assert refused(env={**env, "0000": "x" * 227}).field == "env"
+    assert refused(env={f"{number}": "" for number in range(4097)}).field == "env"
+
+
+def test_globs_are_bounded_in_all() -> None:
+    """Each is compiled before anything is collected."""
+    assert plan(collect=tuple(f"{number:02}" + "x" * 200 for number in range(64)))
+    assert refused(collect=tuple(f"{number:02}/" + LONG[:1199] for number in range(64))).field == "collect"
+
+
 @given(st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=3).map("/".join), max_size=6))
 def test_files_never_collide(paths: list[str]) -> None:
     """What is accepted is a tree: no path is there twice, and none is both a file and a folder."""
@@ -238,7 +273,7 @@ def test_writable_places_are_apart_and_none_is_the_systems(paths: list[str]) -> 
     """Whatever is asked for: refused by field, or absolute, clean, apart from one another and outside the system."""
     asked = tuple(f"/{path}" for path in paths)
     try:
-        places = (*STANDING_PLACES, *plan(writable_paths=asked).writable)
+        places = plan(writable_paths=asked).writable
     except JobRefused as error:
         field = error.field
     else:
@@ -246,7 +281,7 @@ def test_writable_places_are_apart_and_none_is_the_systems(paths: list[str]) -> 
     if field:
         assert field.startswith("writable_paths.")
         return
-    every = [target for place in places for target in place.targets]
+    every = [target for place in (*STANDING_PLACES, *places) for target in place.targets]
     assert len(set(every)) == len(every)
     for target in every:
         assert target.startswith("/")

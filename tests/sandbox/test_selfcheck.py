@@ -15,6 +15,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -156,3 +157,29 @@ def test_a_probe_that_does_not_hold_is_told(config: Config, monkeypatch: pytest.
         (finding,) = [finding for finding in selfcheck.ready(box) if finding.required and not finding.held]
     assert (finding.layer, finding.detail) == ("user", "it got [1000, 1000]")
     assert finding.remedy
+
+
+@pytest.mark.parametrize(
+    ("pattern", "limit", "held"),
+    [
+        ("core", 0, True),
+        ("|/usr/bin/handler %P", 1, True),
+        ("|/usr/bin/handler %P", 0, False),
+        ("@/run/handler.socket", 1, False),
+    ],
+)
+def test_who_takes_cores_is_told(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    pattern: str,
+    limit: int,
+    held: bool,  # noqa: FBT001 - a parameter
+) -> None:
+    """A program that a crash starts on the host is said, with what would mend it, unless no guest can start it."""
+    (tmp_path / "core_pattern").write_text(f"{pattern}\n")
+    monkeypatch.setattr(selfcheck, "_CORE_PATTERN", tmp_path / "core_pattern")
+    box: Any = SimpleNamespace(run=lambda _job: SimpleNamespace(stdout=f"{limit}\n"))
+    finding = selfcheck._cores(box)
+    assert (finding.held, finding.required) == (held, held)
+    assert ("handler" in finding.detail) == (pattern != "core")
+    assert bool(finding.remedy) is not held

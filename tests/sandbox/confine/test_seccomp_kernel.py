@@ -44,6 +44,14 @@ PROBES = [
     ("syncfs", [MINUS_ONE]),
     ("mq_unlink", [0]),
     ("sched_setaffinity", [NOBODY, 0, 0]),
+    ("sched_setscheduler", [NOBODY, 5, 0]),
+    ("setpriority", [0, NOBODY, 19]),
+    ("ioprio_set", [1, NOBODY, 3 << 13]),
+    ("setrlimit", [4, 0]),
+    ("prlimit64", [0, 4, 8, 0]),
+    ("mmap", [0, 0, 0, 0x40022, MINUS_ONE, 0]),
+    ("memfd_create", [0, 4]),
+    ("shmget", [0, 0, 0o5600]),
 ]
 # mov eax, 20 (getpid); int 0x80; cdqe; ret
 INT_80 = """

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import fnmatch
 import os
-import re
 import socket
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -80,7 +80,11 @@ SEMANTICS = (
 
 def matches(glob: str, path: str) -> bool:
     """Ask the matcher."""
-    return guest._Glob(glob, lambda part: re.compile(fnmatch.translate(part)).match).matches(path)
+    globs = guest._Globs([glob])
+    state = globs.start
+    for name in path.split("/"):
+        state = globs.step(state, name)
+    return globs.matches(state)
 
 
 @pytest.mark.parametrize(("glob", "path", "wanted"), SEMANTICS)
@@ -108,8 +112,102 @@ def test_the_matcher_agrees_with_a_slow_and_plain_one(glob: list[str], path: lis
 
 
 def test_a_hostile_glob_costs_no_more_than_its_length() -> None:
-    """Sixty-four times ``**`` over a path of two thousand parts is linear work."""
+    """Sixty-four times ``**`` over a path of two thousand parts is linear work, and many in a row are one."""
     assert not matches("/".join(["**", "a"] * 64), "/".join(["a"] * 60 + ["b"] * 1940))
+    assert len(guest._Globs(["/".join(["**"] * 1300)]).start) == 2
+
+
+def test_a_deep_tree_costs_its_names_and_no_more(tmp_path: Path) -> None:
+    """Each name is matched once, however deep it lies; from the root anew it would be a million steps and more."""
+    steps = 0
+    real = guest._Globs.step
+
+    def counted(self: guest._Globs, state: frozenset[int], name: str) -> frozenset[int]:
+        nonlocal steps
+        steps += 1
+        return real(self, state, name)
+
+    deep = tmp_path / "/".join(["d"] * 200)
+    deep.mkdir(parents=True)
+    for number in range(500):
+        (deep / f"f{number}").write_text("x")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(guest._Globs, "step", counted)
+        sent, skipped = collected(tmp_path, "**", "**/x/**", most_files=10)
+    assert (len(sent), len(skipped)) == (10, 10)
+    assert steps == 700
+
+
+def test_the_walk_ends_in_time_and_says_where(tmp_path: Path) -> None:
+    """Nothing is late: what there was no time for is told, also where the list of what stays behind is full."""
+    for name in ("a", "b", "c"):
+        (tmp_path / name).write_text("x")
+    sent: dict[str, bytes] = {}
+    assert guest.collect(str(tmp_path), ["*"], 9, 99, sent.__setitem__, seconds=-1.0) == [["a", "too_many"]]
+    with pytest.MonkeyPatch.context() as patch:
+        ticks = iter((0.0, 0.1, 0.2, 99.0))
+        patch.setattr(guest.time, "monotonic", lambda: next(ticks))
+        assert guest.collect(str(tmp_path), ["*"], 1, 99, sent.__setitem__) == [["c", "too_many"]]
+    assert sent == {"a": b"x"}
+
+
+def test_no_folder_is_opened_in_which_nothing_can_match(tmp_path: Path) -> None:
+    """It costs nothing, and that it cannot be opened is nobody's concern."""
+    for name in ("a/x", "b/x", "b/c/x"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x")
+    opened = []
+    real = os.open
+
+    def watched(path: Any, flags: int, *rest: Any, **named: Any) -> int:
+        if flags & os.O_DIRECTORY:
+            opened.append(path)
+        return real(path, flags, *rest, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "open", watched)
+        assert list(collected(tmp_path, "b/x")[0]) == ["b/x"]
+    assert opened == [str(tmp_path), b"b"]
+
+
+@pytest.mark.parametrize(("glob", "told"), [("**", True), ("closed/x", True), ("*/x", True), ("x", False)])
+def test_a_folder_that_cannot_be_opened_is_told_where_it_matters(
+    tmp_path: Path,
+    glob: str,
+    told: bool,  # noqa: FBT001 - a parameter
+) -> None:
+    """What a glob may have matched in it did not vanish unsaid."""
+    (tmp_path / "closed").mkdir()
+    (tmp_path / "x").write_text("x")
+    real = os.open
+
+    def refuse(path: Any, flags: int, *rest: Any, **named: Any) -> int:
+        if path == b"closed":
+            raise PermissionError(13, "closed")
+        return real(path, flags, *rest, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(os, "open", refuse)
+        assert collected(tmp_path, glob)[1] == ([["closed", "unreadable"]] if told else [])
+
+
+def test_what_is_too_long_to_be_named_is_not_returned_under_another_name(tmp_path: Path) -> None:
+    """The kernel takes 4095 bytes; one more and it is told as unreadable, cut for people and marked as such."""
+    folder = os.open(tmp_path, os.O_RDONLY)
+    name = "d" * 254
+    for _ in range(16):
+        os.mkdir(name, dir_fd=folder)
+        below = os.open(name, os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder = below
+    for leaf in ("f" * 15, "g" * 16, "h" * 255):
+        os.close(os.open(leaf, os.O_CREAT | os.O_WRONLY, dir_fd=folder))
+    os.close(folder)
+    sent, skipped = collected(tmp_path, "**")
+    prefix = f"{name}/" * 16
+    assert list(sent) == [prefix + "f" * 15]
+    assert len(prefix) + 15 == 4095
+    assert skipped == [[prefix + "g" * 15 + "…", "unreadable"], [prefix + "h" * 15 + "…", "unreadable"]]
 
 
 def collected(
@@ -143,12 +241,12 @@ def test_nothing_leads_out_of_the_folder(tmp_path: Path) -> None:
 
 
 def test_a_root_that_is_a_link_or_gone_gives_nothing(tmp_path: Path) -> None:
-    """It never is; if it were, it would not be followed."""
+    """It never is; if it were, it would not be followed. That it cannot be looked into is told."""
     (tmp_path / "real").mkdir()
     (tmp_path / "real/x").write_text("x")
     (tmp_path / "link").symlink_to("real")
-    assert collected(tmp_path / "link", "**") == ({}, [])
-    assert collected(tmp_path / "gone", "**") == ({}, [])
+    assert collected(tmp_path / "link", "**") == ({}, [[".", "unreadable"]])
+    assert collected(tmp_path / "gone", "**") == ({}, [[".", "unreadable"]])
 
 
 def test_nothing_special_is_opened(tmp_path: Path) -> None:

@@ -1,0 +1,27 @@
+# aim: leave a core, or start the host's core handler
+# wall: RLIMIT_CORE is 1 and stays so: no file, and no handler either
+# expect: signaled
+# signal: SIGSEGV
+# open: init lowers its own limit to 0 before it forks the guest, which cannot raise it again
+
+import ctypes
+import os
+import resource
+
+if resource.getrlimit(resource.RLIMIT_CORE) != (1, 1):
+    print("ESCAPED: limit")
+libc = ctypes.CDLL(None)
+for limit in (0, 1):
+    for call in (
+        lambda new: libc.setrlimit(4, new),
+        lambda new: libc.prlimit(0, 4, new, None),
+        lambda new: libc.syscall(160, 4, new),
+        lambda new: libc.syscall(302, 0, ctypes.c_long(1 << 32 | 4), new, None),
+    ):
+        if call((ctypes.c_ulong * 2)(limit, limit)) == 0:
+            print("ESCAPED: set")
+if os.fork() == 0:
+    os.abort()
+if os.WCOREDUMP(os.wait()[1]):
+    print("ESCAPED: core")
+ctypes.string_at(0)

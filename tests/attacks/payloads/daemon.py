@@ -1,0 +1,22 @@
+# aim: survive the run
+# wall: the pid namespace ends with init
+# expect: ok
+
+import os
+import signal
+import time
+
+for number in range(1, 32):
+    try:
+        if number != signal.SIGCHLD:
+            signal.signal(number, signal.SIG_IGN)
+    except (OSError, ValueError):
+        pass
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.closerange(0, 3)
+        while True:
+            time.sleep(1)
+    os._exit(0)
+os.wait()

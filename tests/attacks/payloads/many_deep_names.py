@@ -1,0 +1,14 @@
+# aim: make the collection slower than its account may take
+# wall: matching is linear and bounded in time
+# expect: ok
+# collect: **
+# limits: inodes=65536
+# meters: cgroup
+
+import os
+
+for _ in range(1000):
+    os.mkdir("a")
+    os.chdir("a")
+for number in range(64000):
+    os.close(os.open(f"f{number}", os.O_CREAT | os.O_WRONLY))

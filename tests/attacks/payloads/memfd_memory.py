@@ -1,0 +1,14 @@
+# aim: keep memory in files that have no name and no mapping
+# wall: memory meter
+# expect: memory_limit
+# limits: memory_bytes=134217728
+# open-watch: the watch sees mapped memory alone
+
+import os
+
+held = 0
+for _ in range(40):
+    descriptor = os.memfd_create("x")
+    for _ in range(8):
+        held += os.write(descriptor, bytes(1 << 20))
+print("ESCAPED:", held)

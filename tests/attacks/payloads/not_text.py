@@ -1,0 +1,9 @@
+# aim: write what no decoder likes
+# wall: replacement, exact counts
+# expect: ok
+# hits: output
+
+import os
+
+os.write(1, b"\xff\xfe\x00\xed\xa0\x80\xf4\x90\x80\x80" * 20000)
+os.write(2, b"\x1b]0;title\x07\x1b[2J\r\n")

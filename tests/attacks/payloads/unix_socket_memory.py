@@ -1,0 +1,21 @@
+# aim: keep memory in the buffers of unix sockets
+# wall: memory meter
+# expect: memory_limit
+# limits: memory_bytes=67108864 open_files=512
+# open-watch: the watch sees mapped memory alone
+
+import socket
+
+pairs = []
+held = 0
+while held < 200 << 20:
+    pairs.append(socket.socketpair())
+    for each in pairs[-1]:
+        each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 24)
+        each.setblocking(False)
+        try:
+            while True:
+                held += each.send(bytes(65536))
+        except BlockingIOError:
+            pass
+print("ESCAPED:", held)

@@ -1,0 +1,30 @@
+# aim: hide memory behind main threads that have ended
+# wall: memory meter
+# expect: memory_limit
+# limits: memory_bytes=268435456 wall_seconds=8
+# open-watch: statm of a process whose leader has ended reads 0
+
+import ctypes
+import os
+import threading
+import time
+
+
+def hog():
+    time.sleep(0.3)
+    held = bytearray(100 << 20)
+    time.sleep(1)
+    os._exit(0 if held is not None else 1)
+
+
+children = []
+for _ in range(7):
+    child = os.fork()
+    if child == 0:
+        threading.Thread(target=hog).start()
+        ctypes.CDLL(None).pthread_exit(None)
+    children.append(child)
+survived = [os.waitpid(child, 0)[1] for child in children].count(0)
+if survived > 2:
+    print("ESCAPED:", survived * 100, "MiB at once")
+os._exit(5)
