@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from io import FileIO
 from socket import socket
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from sandbox.guest.wire import Reader
 from sandbox.meter import Meter, MeterLimits, Reading
@@ -226,16 +226,19 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Child:
-    """A guest that waits at its gate, confined and metered. The descriptors are the host's ends."""
+    """A guest under way, confined and metered. The descriptors are the host's ends."""
 
     control: socket
     messages: Reader
+    said: tuple[Any, ...]
+    """What init has said already: a short run may be over by now."""
     guest: int
     """pidfd of the guest's main process."""
     stdin: FileIO
     stdout: FileIO
     stderr: FileIO
-    gate: FileIO
+    started: float
+    """When the guest went, by CLOCK_MONOTONIC."""
     meter: Meter
     layers: tuple[str, ...]
     launcher: Launcher

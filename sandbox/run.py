@@ -111,7 +111,7 @@ class Sandbox:
         return collect.judge(end, plan)
 
     def _child(self, plan: Plan, scope: contextlib.ExitStack) -> Child:
-        """Give a child at its gate, warm where one can be had; nothing of the guest's has run if one fails before."""
+        """Give a child under way, warm where one can be had; where one fails before, nothing of the guest's has run."""
         lent = self._zygotes.lend(plan)
         if lent is not None:
             waiting, nest = lent

@@ -17,33 +17,38 @@ from typing import Any
 from sandbox.errors import SetupError
 from sandbox.guest import wire
 from sandbox.model import Child, Plan
-from sandbox.waiting import Staging, Waiting, set_out
+from sandbox.waiting import Staging, Waiting, answer
 
 
 @contextlib.contextmanager
 def spawn(
     plan: Plan, waiting: Waiting, staging: Staging, dispose: Callable[[contextlib.ExitStack], None]
 ) -> Iterator[Child]:
-    """Give a Child for ``plan``, its guest at the gate, made of a child that waits or will.
+    """Give a Child for ``plan``, its guest under way, made of a child that waits or will.
 
     ``dispose`` takes care of its end, now or a moment later. Raises SetupError naming the step, or LayerMissing when a
     required layer did not come to hold.
     """
     try:
+        stdin, stdout, stderr, gate = waiting.pipes.ours
         _send_job(plan, waiting)
         waiting.meter.limit(plan.meter_limits)
         if waiting.guest < 0:
             staging.settle(waiting)
-        set_out(waiting)
-        stdin, stdout, stderr, gate = waiting.pipes.ours
+        with contextlib.suppress(BrokenPipeError):  # it is gone; init says why
+            gate.write(b"g")
+        gate.close()
+        started = float(answer(waiting, "ready"))
+        waiting.control.settimeout(0)
         yield Child(
             control=waiting.control,
             messages=waiting.messages.reader,
+            said=tuple(waiting.messages.came()),
             guest=waiting.guest,
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
-            gate=gate,
+            started=started,
             meter=waiting.meter,
             layers=plan.layers,
             launcher=waiting.launcher,

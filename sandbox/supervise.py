@@ -1,4 +1,4 @@
-"""Child -> Exit: open the gate, watch, drain, and decide to kill. Nothing a guest does raises here.
+"""Child -> Exit: watch, drain, and decide to kill. Nothing a guest does raises here.
 
 One thread, one selector, no ticking: it wakes for a descriptor or for the nearest of the computed times, which are the
 wall deadline, the first moment at which the CPU limit could be spent, a watch's next look, and a kill's grace.
@@ -23,6 +23,7 @@ from sandbox.guest import wire
 from sandbox.model import Cause, Exit, OnOutputLimit, OutputFile, OutputKeep, SkippedFile, SkipReason, Stream
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from io import FileIO
 
     from sandbox.model import Child, Plan
@@ -126,13 +127,12 @@ class _Watchman:
             child.stdin.close()
         if self._cancel is not None:
             self._selector.register(self._cancel, selectors.EVENT_READ, self._on_cancel)
-        child.gate.write(b"g")
-        child.gate.close()
-        self._started = time.monotonic()
+        self._started = child.started
         self._due["wall"] = self._started + plan.limits.wall_seconds
         self._due["cpu"] = self._started + plan.limits.cpu_seconds / plan.cpu_rate
         if child.meter.poll_seconds is not None:
             self._due["meter"] = self._started + child.meter.poll_seconds
+        self._hear(child.said)
         while self._done is None:
             now = time.monotonic()
             timeout = max(0.0, min(self._due.values()) - now)
@@ -188,9 +188,15 @@ class _Watchman:
             self._done = {"skipped": [], "disk_full": False}
             return
         try:
-            for message in self._child.messages.feed(data):
+            self._hear(self._child.messages.feed(data))
+        except wire.WireError as error:
+            raise SetupError("init", 0, f"what it said makes no sense: {error}") from error
+
+    def _hear(self, messages: Iterable[Any]) -> None:
+        try:
+            for message in messages:
                 self._on_word(message)
-        except (wire.WireError, KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise SetupError("init", 0, f"what it said makes no sense: {error}") from error
 
     def _on_word(self, message: dict[str, Any]) -> None:

@@ -23,7 +23,6 @@ NEW_ROOT = "/run/newroot"
 SETUP_SECONDS = 15.0
 _REAP_SECONDS = 10.0
 _PIDFDS = 2
-_MOST_ANSWER_BYTES = 1 << 12
 _MESSAGE_SPARE_BYTES = 1 << 20
 _SECCOMP_MODE_FILTER = 2
 _NAMESPACE_OF_LAYER = {
@@ -153,18 +152,6 @@ class Staging:
             raise LayerMissing("no_new_privs", "is not set")
         if told["capabilities"] != 0:
             raise LayerMissing("user", f"capabilities {told['capabilities']:#x} were kept")
-
-
-def set_out(child: Waiting) -> None:
-    """Wait until init has done its part and the guest stands at its gate. Raises SetupError."""
-    answer(child, "ready")
-    try:
-        is_set = wire.Inbox(child.guest_link, _MOST_ANSWER_BYTES).receive() is not None
-    except (OSError, wire.WireError) as error:
-        raise SetupError("guest", 0, str(error)) from error
-    if not is_set:
-        answer(child, "failed")  # init has heard why
-    child.control.settimeout(0)
 
 
 def answer(child: Waiting, word: str) -> Any:  # noqa: ANN401 - what the wire carries

@@ -39,15 +39,15 @@ except KeyError:
 
 
 def main(link: _socket.socket, stage: dict[str, Any], descriptors: list[int], last_word: mmap.mmap) -> NoReturn:
-    """Be confined, get ready, take orders, wait at the gate, become the program."""
+    """Be confined, get ready, take orders, wait for init's word and at the gate, become the program."""
     try:
         host, standard, gate, doors = _be_confined(stage, descriptors)
         wire.send(link, {"set": None})
-        _get_ready(link, stage)
+        inbox = wire.Inbox(link, _MOST_BYTES, wire.unpack)
+        _get_ready(inbox, stage)
         _take_descriptors((link.fileno(), host.fileno()), standard, doors)
         orders = _take_orders(host)
-        wire.send(host, {"set": None})
-        if not os.read(gate, 1):  # the host went away
+        if inbox.receive() is None or not os.read(gate, 1):  # init or the host went away
             os._exit(1)
         os.close(gate)
         host.close()
@@ -82,7 +82,7 @@ def _be_confined(stage: dict[str, Any], descriptors: list[int]) -> tuple[_socket
     return _socket.socket(fileno=host), standard, gate, descriptors[_DESCRIPTORS:]
 
 
-def _get_ready(link: _socket.socket, stage: dict[str, Any]) -> None:
+def _get_ready(inbox: wire.Inbox, stage: dict[str, Any]) -> None:
     """Be as a Python program is, rehearse, and where init has made the root, stand in it."""
     with Step("guest: settle in"):
         program.settle_in(stage["env"], __package__)
@@ -93,7 +93,7 @@ def _get_ready(link: _socket.socket, stage: dict[str, Any]) -> None:
     with Step("guest: rehearse"):
         exec(compile(_REHEARSAL, "rehearsal", "exec"), {"__name__": "rehearsal"})  # noqa: S102 - our own text
     with Step("guest: session"):
-        if wire.Inbox(link, _MOST_BYTES, wire.unpack).receive() is None:  # init went away
+        if inbox.receive() is None:  # init went away
             os._exit(1)
         os.setsid()
         os.umask(0o022)

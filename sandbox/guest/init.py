@@ -22,6 +22,7 @@ import _socket
 import mmap
 import os
 import resource
+import time
 
 from . import become, collect, libc, program, root, wire
 from .steps import Step, StepError, forbid_cores
@@ -97,7 +98,9 @@ def _serve(inbox: wire.Inbox, stage: dict[str, Any], descriptors: list[int]) -> 
         libc.set_dumpable(0)
     with Step("init: drop capabilities"):
         libc.drop_capabilities()
-    wire.send(host, {"ready": None})
+    with Step("init: go"):
+        wire.send_down(link, {"go": None})
+        wire.send(host, {"ready": time.monotonic()})
     _watch(host, job, pid, answers, last_word)
 
 

@@ -17,9 +17,9 @@ four-byte little-endian length, then one value in the encoding below. In order::
                              -- a warm child waits here; a cold one has job and orders already --
     host -> init    job      init finishes the root, makes it read-only, and gives up its own power
     host -> become  orders   its limits, its environment, what it becomes
-    init -> host    ready
-    become -> host  set      it waits at the gate
-    host                     writes one byte to the gate: the guest runs
+    host                     when the meter holds, writes one byte to the gate
+    init -> become  go       with that and the gate's byte, the guest runs
+    init -> host    ready    it went; when, by CLOCK_MONOTONIC
     init -> host    over     the guest's main process has ended: its raw wait status and resource usage
                              (init now kills and reaps every other process, then walks the workspace)
     init -> host    file     one per collected file
@@ -42,6 +42,7 @@ The keys of each message are in :data:`STAGE_KEYS`, :data:`JOB_KEYS`, :data:`ORD
 ========  ==========================================================================================
 waiting   ``namespaces`` {name: inode text}, ``seccomp`` filter mode, ``no_new_privs``, ``capabilities``
           (all sets or-ed), as the kernel tells them of the process that becomes the guest
+ready     a float: seconds
 over      ``status`` raw wait status, ``cpu_seconds`` and ``max_rss_bytes`` of the guest's main process
 file      ``path``, ``content``
 done      ``skipped`` [[path, reason]], ``disk_full``
@@ -304,6 +305,11 @@ class Inbox:
                 return None
             self._values = self.reader.feed(data)
         return self._values.pop(0)
+
+    def came(self) -> list[Any]:
+        """Give the values that have come and were not received; what comes later is the reader's to cut."""
+        given, self._values = self._values, []
+        return given
 
     def descriptors(self) -> list[int]:
         """Give those that came and were not given yet; they are the caller's now."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -76,9 +77,9 @@ def stage() -> Iterator[Stage]:
         scope.enter_context(far)
         near.settimeout(0)
         ends = {}
-        for name in ("stdin", "stdout", "stderr", "gate"):
+        for name in ("stdin", "stdout", "stderr"):
             reader, writer = (scope.enter_context(FileIO(fd, mode)) for fd, mode in zip(os.pipe(), "rw", strict=True))
-            ends[name] = (writer, reader) if name in ("stdin", "gate") else (reader, writer)
+            ends[name] = (writer, reader) if name == "stdin" else (reader, writer)
             os.set_blocking(ends[name][0].fileno(), False)
         pid = os.posix_spawn("/bin/sleep", ["sleep", "60"], {})
         guest = os.pidfd_open(pid)
@@ -89,11 +90,12 @@ def stage() -> Iterator[Stage]:
         child = Child(
             control=near,
             messages=wire.Reader(1 << 20),
+            said=(),
             guest=guest,
             stdin=ends["stdin"][0],
             stdout=ends["stdout"][0],
             stderr=ends["stderr"][0],
-            gate=ends["gate"][0],
+            started=time.monotonic(),
             meter=meter,
             layers=(),
             launcher=Launcher.COLD,
