@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import platform
 import pwd
+import resource
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sandbox import runtimes
 from sandbox.confine import find_bwrap
-from sandbox.errors import LayerMissing
+from sandbox.errors import LayerMissing, SetupError
 from sandbox.model import Bind, Host
 from sandbox.stage import GUEST_BUNDLE
 
@@ -22,6 +24,7 @@ GUEST_CODE = "/run/guest.bin"
 _SHARED_RUNTIMES = Path("/var/lib/fumehood/runtimes")
 _SYSTEM_FOLDERS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
 _REMEDY = "run `make setup`, which builds it"
+_FEWEST_DESCRIPTORS = 256  # a run holds about a dozen; requests, waiting children and the service's own come to it
 # The interpreter's switches: isolated, unbuffered (output must survive a kill), no byte code left in the workspace.
 _SWITCHES = ("-I", "-u", "-B", "-c")
 _BOOT = "import marshal; exec(marshal.load(open({!r}, 'rb')).get({!r}))"
@@ -40,8 +43,10 @@ def runtimes_directories(configured: Path | None) -> tuple[Path, ...]:
 def probe(config: Config, stage: Path, meter_kind: str, meter_reason: str) -> Host:
     """Give the facts. ``stage`` is where guest code and /etc lie; the meter was found by whoever holds it.
 
-    Raises LayerMissing for bwrap, the runtime, or a meter that the operator did not agree to do without.
+    Raises LayerMissing for bwrap, the runtime, or a meter that the operator did not agree to do without, SetupError
+    where we may open too few files to run anything.
     """
+    _enough_descriptors()
     folders = runtimes_directories(config.runtimes_dir)
     bwrap = find_bwrap.find(config.bwrap, folders)
     if meter_kind == "watch" and "cgroup" not in config.may_lack:
@@ -82,6 +87,13 @@ def probe(config: Config, stage: Path, meter_kind: str, meter_reason: str) -> Ho
         ),
         guest_links=links,
     )
+
+
+def _enough_descriptors() -> None:
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft != resource.RLIM_INFINITY and soft < _FEWEST_DESCRIPTORS:
+        why = f"this process may have {soft} open, and needs {_FEWEST_DESCRIPTORS}: raise `ulimit -n` or LimitNOFILE="
+        raise SetupError("open files", errno.EMFILE, why)
 
 
 def host_interpreter(config: Config) -> str:

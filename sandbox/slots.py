@@ -10,12 +10,11 @@ import contextlib
 import fcntl
 import os
 import threading
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from sandbox.errors import SetupError
 
-if TYPE_CHECKING:
-    from pathlib import Path
+PLACE = Path("/run/fumehood/slots")
 
 
 class Slots:
@@ -28,7 +27,10 @@ class Slots:
         self._lock = threading.Lock()
         self._idle: list[int] = []
         self._held: dict[int, int] = {}
-        folder.mkdir(mode=0o700, exist_ok=True)
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise SetupError("slot", error.errno or 0, str(folder)) from error
 
     def take(self) -> int:
         """Give a uid. Raises SetupError when every slot is in use."""

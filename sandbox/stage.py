@@ -20,6 +20,7 @@ from sandbox.errors import SetupError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+_HOST_ETC = Path("/etc")
 # From the host's /etc, because programs below /usr point there: bwrap shows no other part of it.
 _COPIED = (
     "alternatives",
@@ -142,17 +143,39 @@ def _guest(target: Path, interpreter: str) -> None:
 def _etc(target: Path) -> None:
     target.mkdir()
     for name in _COPIED:
-        source = Path("/etc", name)
-        copy = target / name
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        if source.is_dir():
-            shutil.copytree(source, copy, symlinks=True, ignore_dangling_symlinks=True)
-        elif source.is_file():
-            shutil.copyfile(source, copy)
+        _copy_public(_HOST_ETC, Path(name), target)
     for name, text in _WRITTEN.items():
         (target / name).write_text(text, encoding="utf-8")
     (target / "localtime").symlink_to("/usr/share/zoneinfo/Etc/UTC")
     (target / "mtab").symlink_to("/proc/self/mounts")
+
+
+def _copy_public(root: Path, name: Path, target: Path) -> None:
+    """Copy ``root/name`` with all below it, but nothing that not every uid may read where it is. Links stay links."""
+    above = [root, *(root / parent for parent in reversed(name.parents[:-1]))]
+    if all(_is_public(folder, stat.S_ISDIR, stat.S_IXOTH) for folder in above):
+        (target / name).parent.mkdir(parents=True, exist_ok=True)
+        _copy(root / name, target / name)
+
+
+def _copy(source: Path, copy: Path) -> None:
+    if source.is_symlink():
+        copy.symlink_to(source.readlink())
+    elif _is_public(source, stat.S_ISDIR, stat.S_IROTH | stat.S_IXOTH):
+        copy.mkdir()
+        for each in source.iterdir():
+            _copy(each, copy / each.name)
+    elif _is_public(source, stat.S_ISREG, stat.S_IROTH):
+        shutil.copyfile(source, copy, follow_symlinks=False)
+
+
+def _is_public(path: Path, is_kind: Callable[[int], bool], needed: int) -> bool:
+    """Whether it is of this kind, no link to one, and grants everybody what is needed."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return False
+    return is_kind(mode) and mode & needed == needed
 
 
 def _readable(folder: Path) -> None:

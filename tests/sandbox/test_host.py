@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import resource
 from pathlib import Path
 
 import pytest
 
 from sandbox import host
 from sandbox.config import Config
-from sandbox.errors import LayerMissing
+from sandbox.errors import LayerMissing, SetupError
 from sandbox.model import RuntimeKind
 
 FACTS = {
@@ -49,11 +51,28 @@ def test_a_host_is_described_by_facts(runtimes: Path, tmp_path: Path) -> None:
         ("/var/lib/x/python", "/opt/python"),
         ("/extra", "/extra"),
         (str(tmp_path / "stage/etc"), "/etc"),
-        (str(tmp_path / "stage/guest.bin"), "/run/guest.bin"),
+        (str(tmp_path / "stage/guest.bin"), host.GUEST_CODE),
     }
     passed_on = {bind.target for bind in found.guest_binds}
-    assert passed_on == {bind.target for bind in found.binds} - {"/run/guest.bin"}
+    assert passed_on == {bind.target for bind in found.binds} - {host.GUEST_CODE}
     assert found.cpu_numbers == tuple(sorted(os.sched_getaffinity(0)))
+
+
+@pytest.mark.parametrize(("soft", "enough"), [(255, False), (256, True)])
+def test_too_few_descriptors_are_refused_at_the_start(
+    runtimes: Path,
+    tmp_path: Path,
+    soft: int,
+    enough: bool,  # noqa: FBT001 - a parameter
+) -> None:
+    """Said in one sentence with the number, rather than by runs that fail one in ten."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, before[1]))
+    try:
+        with contextlib.nullcontext() if enough else pytest.raises(SetupError, match=r"may have 255 open.*LimitNOFILE"):
+            host.probe(Config(runtimes_dir=runtimes), tmp_path / "stage", "cgroup:v2", "")
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
 
 
 def test_a_missing_cgroup_must_be_accepted_by_name(runtimes: Path, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from sandbox.errors import SetupError
-from sandbox.slots import Slots
+from sandbox.slots import PLACE, Slots
 
 
 def test_no_two_runs_have_one_uid(tmp_path: Path) -> None:
@@ -64,6 +64,15 @@ def test_closing_leaves_no_descriptor(tmp_path: Path) -> None:
     slots.close()
     slots.close()
     assert descriptors() == before
+
+
+def test_the_place_is_the_machines_and_made_where_it_is_not_there(tmp_path: Path) -> None:
+    """No service's own folder decides it; where it cannot be made, that is a step of ours with its name."""
+    assert str(PLACE) == "/run/fumehood/slots"
+    Slots(tmp_path / "not/there/yet", 5000, 1).close()
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SetupError, match="slot"):
+        Slots(tmp_path / "file/slots", 5000, 1)
 
 
 def test_the_folder_is_nobody_elses(tmp_path: Path) -> None:

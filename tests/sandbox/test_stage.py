@@ -63,6 +63,38 @@ def test_the_etc_of_guests_is_of_no_machine(open_path: Path) -> None:
             assert (etc / name).exists() == Path("/etc", name).exists()
 
 
+def test_nothing_private_of_etc_is_shown(open_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What not every user of the machine could read stays out, and no link is followed to it."""
+    etc = open_path / "etc"
+    secret = open_path / "secret"
+    secret.write_text("CANARY")
+    for name in ("ld.so.conf.d/open", "ld.so.conf.d/closed", "fonts/private/x", "ssl/certs/a.pem", "ssl/openssl.cnf"):
+        (etc / name).parent.mkdir(parents=True, exist_ok=True)
+        (etc / name).write_text("CANARY" if name.endswith(("closed", "x")) else "plain")
+    (etc / "ld.so.conf.d/closed").chmod(0o600)
+    (etc / "fonts/private").chmod(0o750)
+    (etc / "ld.so.cache").symlink_to(secret)
+    (etc / "ssl/certs/link.pem").symlink_to(secret)
+    (etc / "ssl/certs/dangling.pem").symlink_to("/no/such")
+    os.mkfifo(etc / "fonts/fifo")
+    (etc / "mime.types").write_text("CANARY")
+    (etc / "mime.types").chmod(0o640)
+    monkeypatch.setattr(stage, "_HOST_ETC", etc)
+    with stage.built(open_path, "1-2.0", sys.executable) as folder:
+        shown = folder / "etc"
+        files = [path for path in shown.rglob("*") if path.is_file() and not path.is_symlink()]
+        assert not [path for path in files if "CANARY" in path.read_text()]
+        assert (shown / "ld.so.conf.d/open").read_text() == "plain"
+        assert (shown / "ssl/certs/a.pem").read_text() == "plain"
+        assert os.readlink(shown / "ssl/certs/link.pem") == str(secret)
+        assert os.readlink(shown / "ld.so.cache") == str(secret)
+        there = {str(path.relative_to(shown)) for path in shown.rglob("*")}
+        assert not there & {"ld.so.conf.d/closed", "fonts/private", "fonts/fifo", "mime.types"}
+    (etc / "ssl").chmod(0o700)
+    with stage.built(open_path, "1-2.1", sys.executable) as folder:
+        assert not (folder / "etc/ssl").exists()
+
+
 def test_it_is_gone_also_after_a_failure(open_path: Path) -> None:
     """Whether the scope's user failed or the building itself."""
     with pytest.raises(RuntimeError), stage.built(open_path, "1-2.0", sys.executable):

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from sandbox.confine.cgroup.mounts import Mount
 
 CONTROLLERS = ("memory", "pids", "cpu", "cpuacct")
+_TCP_SHARE = 8  # of the memory limit, and on top of it
 
 
 class V1Group(Group):
@@ -52,6 +53,8 @@ class V1Group(Group):
         # swapaccount=0 has no such file; swappiness 0 is what it has instead.
         if not put_if_present(self._memory, "memory.memsw.limit_in_bytes", str(limits.memory_bytes)):
             put_if_present(self._memory, "memory.swappiness", "0")
+        # v1 counts the buffers of TCP sockets apart from all other memory, and only where they have a limit.
+        put_if_present(self._memory, "memory.kmem.tcp.limit_in_bytes", str(limits.memory_bytes // _TCP_SHARE))
         put(self._pids, "pids.max", str(limits.processes))
         if limits.cpus < (os.cpu_count() or 1):
             self._throttle(limits.cpus)

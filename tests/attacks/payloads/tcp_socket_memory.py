@@ -2,7 +2,7 @@
 # wall: memory meter (v1: memory.kmem.tcp)
 # expect: ok
 # limits: memory_bytes=33554432 wall_seconds=10
-# open: cgroup v1 charges no TCP memory unless memory.kmem.tcp.limit_in_bytes is set; the watch sees none
+# open-watch: cgroup v1 charges no TCP memory unless memory.kmem.tcp.limit_in_bytes is set; the watch sees none
 
 import socket
 

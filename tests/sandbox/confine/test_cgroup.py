@@ -43,6 +43,24 @@ time.sleep(60)
 """
 SPIN = "import time\nend = time.process_time() + 0.2\nwhile time.process_time() < end: pass\nprint('spun')"
 
+# Fills the buffers of TCP connections to itself, and says how much they took.
+TCP = """
+import socket
+listener = socket.create_server(("127.0.0.1", 0))
+kept, held = [], 0
+while held < 200 << 20 and len(kept) < 60:
+    near = socket.create_connection(listener.getsockname())
+    kept.append((near, listener.accept()[0]))
+    near.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 23)
+    near.setblocking(False)
+    try:
+        while True:
+            held += near.send(bytes(65536))
+    except BlockingIOError:
+        pass
+print(held >> 20, flush=True)
+"""
+
 _serials = itertools.count()
 
 
@@ -137,6 +155,17 @@ def test_a_memory_hog_is_killed_and_its_neighbour_is_not(
     assert roomy.read().oom_kills == 0
     assert 16 * MIB < tight.read().peak_memory_bytes <= 32 * MIB
     assert 128 * MIB <= roomy.read().peak_memory_bytes < 256 * MIB
+
+
+def test_what_tcp_buffers_hold_is_bounded(create: Callable[..., Any], start: Callable[[str], Child]) -> None:
+    """It is memory: the kernel refuses more of it, or kills, where it would be several times the limit."""
+    free, bound = start(TCP), start(TCP)
+    group = create(MeterLimits(memory_bytes=32 * MIB, processes=32, cpus=64.0))
+    group.add(bound.pid)
+    for child in (free, bound):
+        child.go()
+    assert int(free.line()) > 100
+    assert int(bound.line() or 0) < 48
 
 
 def test_a_fork_bomb_stops_at_its_bound_and_is_counted(

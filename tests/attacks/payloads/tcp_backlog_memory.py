@@ -1,0 +1,23 @@
+# aim: keep memory in connections that nobody has accepted and whose other ends are closed
+# wall: the length of a backlog
+# expect: any
+# limits: memory_bytes=33554432 wall_seconds=15
+# open: connections that wait to be accepted are charged to nobody, and 4096 of them may wait
+
+import socket
+import time
+
+listeners = [socket.create_server(("127.0.0.1", 0), backlog=4096) for _ in range(8)]
+for number in range(4000):
+    near = socket.socket()
+    near.settimeout(0.05)
+    try:
+        near.connect(listeners[number % 8].getsockname())
+        near.send(bytes(1 << 18))
+    except OSError:
+        pass
+    near.close()
+time.sleep(0.2)
+held = sum(int(line.split()[4].split(":")[1], 16) for line in open("/proc/net/tcp").read().splitlines()[1:])
+if held > 64 << 20:
+    print("ESCAPED:", held)

@@ -1,0 +1,22 @@
+# aim: keep memory in UDP buffers on our own loopback
+# wall: memory meter (v1: memory.kmem.tcp, which counts all inet sockets once it has a limit)
+# expect: any
+# limits: memory_bytes=33554432 wall_seconds=10 open_files=512
+# open-watch: nothing counts what sockets hold
+
+import socket
+
+kept = []
+sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+for _ in range(400):
+    kept.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+    kept[-1].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 23)
+    kept[-1].bind(("127.0.0.1", 0))
+    for _ in range(256):
+        try:
+            sender.sendto(bytes(32768), kept[-1].getsockname())
+        except OSError:
+            pass
+held = sum(int(line.split()[4].split(":")[1], 16) for line in open("/proc/net/udp").read().splitlines()[1:])
+if held > 64 << 20:
+    print("ESCAPED:", held)
