@@ -18,6 +18,10 @@ from sandbox.model import Config, Job, Limits, Status
 from sandbox.run import Sandbox
 
 _SECONDS = 10.0
+_UNBOUND = (
+    "so CPU is not throttled, and memory in files, pipes and unix sockets does not count towards memory_bytes "
+    "(docs/limits.md)"
+)
 _CORE_PATTERN = Path("/proc/sys/kernel/core_pattern")
 
 
@@ -158,7 +162,7 @@ def _accepted(box: Sandbox) -> Iterator[Finding]:
             name=f"{layer} is missing, as accepted",
             layer=layer,
             held=False,
-            detail=box.host.meter_reason,
+            detail=f"{box.host.meter_reason}; {_UNBOUND}",
             remedy=remedy,
             required=False,
         )
