@@ -13,7 +13,7 @@ class UnknownLanguageError(ValueError):
     """No analyser reads this language; the text names those that do."""
 
     def __init__(self, language: str, known: tuple[str, ...]) -> None:
-        super().__init__(f"unknown language {language[:40]!r}; known: {', '.join(known)}")
+        super().__init__(f"no analyser reads {language[:40]!r}; known: {', '.join(known)}")
         self.language = language
         self.known = known
 

@@ -7,6 +7,7 @@ The environment wins over the file, and command line options win over both. This
 from __future__ import annotations
 
 import ipaddress
+import json
 import os
 import tomllib
 from pathlib import Path
@@ -43,8 +44,12 @@ class SettingsError(Exception):
 
 
 def _split(value: object) -> object:
-    """Let an environment variable hold a list: ``a,b`` reads as ``["a", "b"]`` and an empty one as ``[]``."""
-    return [part for part in value.replace(",", " ").split() if part] if isinstance(value, str) else value
+    """Let an environment variable hold a list: ``a,b``, or ``["a", "b"]`` as in the file; an empty one is ``[]``."""
+    if not isinstance(value, str):
+        return value
+    if value.lstrip().startswith("["):  # as the same list is written in the file
+        return json.loads(value)
+    return value.replace(",", " ").split()
 
 
 Names = Annotated[tuple[str, ...], NoDecode, BeforeValidator(_split)]

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 GUEST_CODE = "/run/guest.bin"
 _SHARED_RUNTIMES = Path("/var/lib/fumehood/runtimes")
 _SYSTEM_FOLDERS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
+_ACCEPT = """or accept its absence: the service by FUMEHOOD_MAY_LACK=cgroup or may_lack = ["cgroup"] in its file, \
+the library by Config(may_lack=frozenset({"cgroup"}))"""
 _REMEDY = "run `make setup`, which builds it"
 _FEWEST_DESCRIPTORS = 256  # a run holds about a dozen; requests, waiting children and the service's own come to it
 # The interpreter's switches: isolated, unbuffered (output must survive a kill), no byte code left in the workspace.
@@ -50,7 +52,7 @@ def probe(config: Config, stage: Path, meter_kind: str, meter_reason: str) -> Ho
     folders = runtimes_directories(config.runtimes_dir)
     bwrap = find_bwrap.find(config.bwrap, folders)
     if meter_kind == "watch" and "cgroup" not in config.may_lack:
-        raise LayerMissing("cgroup", meter_reason, 'or accept its absence: may_lack = ["cgroup"]')
+        raise LayerMissing("cgroup", meter_reason, _ACCEPT)
     as_root = os.geteuid() == 0
     facts = _runtime_facts(folders)
     interpreter = f"{facts['mounted_at']}/{facts['interpreter']}"

@@ -79,9 +79,12 @@ class Sandbox:
             filters = seccomp.compile_filters(allow, deny, self.host.machine)
             inits = seccomp.compile_filters(seccomp.permitting(allow, _INIT_CALLS), deny, self.host.machine)
             # The allow-list last: it refuses the loading of further filters, to us as to the guest.
+            watched: tuple[bytes, ...] = ()
+            if self.host.meter_kind == "watch":
+                watched = (seccomp.compile_filter(seccomp.shipped_watch_profile(), self.host.machine),)
             self._staging = Staging(
                 self.host,
-                (filters.deny, filters.allow),
+                (*watched, filters.deny, filters.allow),
                 (inits.deny, inits.allow),
                 policy.STANDING_PLACES,
                 policy.standing_environment(self.host.runtimes["python"], 1),

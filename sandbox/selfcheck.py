@@ -23,6 +23,10 @@ _SECONDS = 10.0
 _COMING_UP_SECONDS = 60.0
 _LOOK_SECONDS = 0.02
 _WARM_REMEDY = "let the service's user namespaces hold further ones; until then every run is cold, and as safe"
+_UNBOUND = (
+    "so CPU is not throttled, and memory in files, pipes and unix sockets does not count towards memory_bytes "
+    "(docs/limits.md)"
+)
 _CORE_PATTERN = Path("/proc/sys/kernel/core_pattern")
 
 
@@ -186,7 +190,7 @@ def _accepted(box: Sandbox) -> Iterator[Finding]:
             name=f"{layer} is missing, as accepted",
             layer=layer,
             held=False,
-            detail=box.host.meter_reason,
+            detail=f"{box.host.meter_reason}; {_UNBOUND}",
             remedy=remedy,
             required=False,
         )

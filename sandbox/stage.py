@@ -98,7 +98,7 @@ def state_directory(configured: Path | None) -> Path:
     except OSError as error:
         raise SetupError("state directory", error.errno or 0, str(path)) from error
     if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
-        raise SetupError("state directory", 0, f"{path} is not a folder of ours")
+        raise SetupError("state directory", 0, f"{path} is not a folder of ours; name another state_dir")
     closed = next((part for part in path.resolve().parents if not part.stat().st_mode & stat.S_IXOTH), None)
     if os.geteuid() == 0 and closed is not None:
         raise SetupError("state directory", 0, f"{closed} is closed to the uids of guests; name another state_dir")

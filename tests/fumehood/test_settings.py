@@ -66,6 +66,8 @@ def test_lists_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     assert chosen.engine().may_lack == {"cgroup"}
     assert chosen.allowed_hosts == ()
     assert chosen.state_dir is None
+    monkeypatch.setenv("FUMEHOOD_MAY_LACK", '["cgroup"]')
+    assert load().engine().may_lack == {"cgroup"}
 
 
 @pytest.mark.parametrize(

@@ -115,6 +115,7 @@ def test_a_missing_cgroup_is_told_and_does_not_fail(config: Config) -> None:
     (missing,) = [finding for finding in findings if not finding.held and "warm" not in finding.name]
     assert (missing.layer, missing.required) == ("cgroup", False)
     assert "fumehood-has-no-such-group" in missing.detail
+    assert "unix sockets" in missing.detail
     assert missing.remedy
 
 

@@ -6,9 +6,11 @@ arguments of those calls. The kernel runs both and the refusal wins. ::
 
     allow, deny = shipped_profiles()
     filters = compile_filters(allow, deny, os.uname().machine)
+
+Where no cgroup bounds memory a third is stacked in front: ``compile_filter(shipped_watch_profile(), machine)``.
 """
 
-from sandbox.confine.seccomp.bpf import Filters, compile_filters
+from sandbox.confine.seccomp.bpf import Filters, compile_filter, compile_filters
 from sandbox.confine.seccomp.profile import (
     Comparison,
     Operator,
@@ -17,6 +19,7 @@ from sandbox.confine.seccomp.profile import (
     load_profile,
     permitting,
     shipped_profiles,
+    shipped_watch_profile,
 )
 
 __all__ = [
@@ -25,8 +28,10 @@ __all__ = [
     "Operator",
     "Profile",
     "Rule",
+    "compile_filter",
     "compile_filters",
     "load_profile",
     "permitting",
     "shipped_profiles",
+    "shipped_watch_profile",
 ]

@@ -177,10 +177,18 @@ def shipped_profiles() -> tuple[Profile, Profile]:
 
     Raises SetupError.
     """
+    return load_profile(_folder() / "default.json"), load_profile(_folder() / "deny.json")
+
+
+def shipped_watch_profile() -> Profile:
+    """What is refused besides where only a watch bounds memory. Raises SetupError."""
+    return load_profile(_folder() / "watch.json")
+
+
+def _folder() -> Path:
     package = Path(__file__).resolve().parents[2]
     installed = package / "seccomp_profiles"
-    folder = installed if installed.is_dir() else package.parent / "seccomp"
-    return load_profile(folder / "default.json"), load_profile(folder / "deny.json")
+    return installed if installed.is_dir() else package.parent / "seccomp"
 
 
 def permitting(profile: Profile, names: frozenset[str]) -> Profile:

@@ -1,8 +1,9 @@
 # aim: keep memory in files that have no name and no mapping
 # wall: memory meter
 # expect: memory_limit
+# expect-watch: error
 # limits: memory_bytes=134217728
-# open-watch: the watch sees mapped memory alone
+# open-watch: the filter for a watch is not loaded yet
 
 import os
 

@@ -1,8 +1,9 @@
 # aim: keep memory in System V segments that nobody has attached
 # wall: memory meter
 # expect: memory_limit
+# expect-watch: signaled
 # limits: memory_bytes=134217728
-# open-watch: the watch sees mapped memory alone
+# open-watch: the filter for a watch is not loaded yet
 
 import ctypes
 

@@ -2,12 +2,21 @@
 # wall: the length of a backlog
 # expect: any
 # limits: memory_bytes=33554432 wall_seconds=15
+# open-watch:
 # open: connections that wait to be accepted are charged to nobody, and 4096 of them may wait
 
 import socket
 import time
 
-listeners = [socket.create_server(("127.0.0.1", 0), backlog=4096) for _ in range(8)]
+listeners = []
+for _ in range(8):
+    listeners.append(socket.socket())
+    try:
+        listeners[-1].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 23)
+    except OSError:
+        pass
+    listeners[-1].bind(("127.0.0.1", 0))
+    listeners[-1].listen(4096)
 for number in range(4000):
     near = socket.socket()
     near.settimeout(0.05)

@@ -2,7 +2,7 @@
 # wall: memory meter
 # expect: memory_limit
 # limits: memory_bytes=67108864 open_files=512
-# open-watch: the watch sees mapped memory alone
+# open-watch: nothing tells a watch what unix sockets hold (docs/limits.md)
 
 import socket
 
@@ -11,7 +11,10 @@ held = 0
 while held < 200 << 20:
     pairs.append(socket.socketpair())
     for each in pairs[-1]:
-        each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 24)
+        try:
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 24)
+        except OSError:
+            pass
         each.setblocking(False)
         try:
             while True:

@@ -2,7 +2,6 @@
 # wall: memory meter
 # expect: memory_limit
 # limits: memory_bytes=268435456 wall_seconds=8
-# open-watch: statm of a process whose leader has ended reads 0
 
 import ctypes
 import os

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -165,6 +166,71 @@ input()
     seen = watch.read()
     assert (seen.processes, seen.peak_processes) == (1, 3)
     assert seen.memory_bytes < 32 * MIB < 64 * MIB < (seen.peak_memory_bytes or 0)
+
+
+LEADERLESS = """
+import ctypes, threading, time
+def work():
+    x = bytearray(64 << 20)
+    time.sleep(0.1)
+    print("up", flush=True)
+    time.sleep(60)
+threading.Thread(target=work).start()
+ctypes.CDLL(None).pthread_exit(None)
+"""
+
+
+def test_a_process_whose_main_thread_has_ended_is_seen_and_killed(start: Callable[..., subprocess.Popen[str]]) -> None:
+    """It looks dead and empty; its other threads hold its memory and go on."""
+    process = start(f"import os, time\nif os.fork() == 0:\n    exec({LEADERLESS!r})\ntime.sleep(60)")
+    assert _line(process) == "up"
+    watch = Watch(LIMITS, root_pid=process.pid)
+    child = _descendants(process.pid)[0]
+    watch.add(child.pid)
+    assert child.status() == psutil.STATUS_ZOMBIE
+    assert watch.read().memory_bytes > 64 * MIB
+    watch.kill()
+    assert watch.read().memory_bytes == 0
+    assert child.num_threads() <= 1
+
+
+def test_what_waits_in_sockets_is_seen(start: Callable[..., subprocess.Popen[str]]) -> None:
+    """Of TCP and of UDP, also in connections that nobody has accepted, and in this network namespace alone."""
+    process = start(
+        """
+import fcntl, socket, struct, time
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+fcntl.ioctl(s, 0x8914, struct.pack("16sH22x", b"lo", 0x49))  # SIOCSIFFLAGS: up
+listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+kept = []
+for _ in range(20):
+    kept.append(socket.create_connection(listener.getsockname()))
+    kept[-1].setblocking(False)
+    try:
+        while True: kept[-1].send(bytes(1 << 16))
+    except BlockingIOError: pass
+print("tcp", flush=True)
+input()
+del kept[:], listener
+for _ in range(20):
+    kept.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+    kept[-1].bind(("127.0.0.1", 0))
+    for _ in range(20): s.sendto(bytes(1 << 15), kept[-1].getsockname())
+print("udp", flush=True)
+time.sleep(60)
+""",
+        "unshare",
+        "-Urn",
+    )
+    assert _line(process) == "tcp"
+    with socket.create_server(("127.0.0.1", 0)):
+        watch = Watch(LIMITS)
+        watch.add(process.pid)
+        resident = psutil.Process(process.pid).memory_info().rss
+        assert watch.read().memory_bytes > resident + 3 * MIB
+        _go(process)
+        assert _line(process) == "udp"
+        assert watch.read().memory_bytes > resident + 2 * MIB
 
 
 def test_pages_shared_after_a_fork_are_no_reason_to_be_over_the_bound(
