@@ -31,7 +31,7 @@ from sandbox.config import Config
 from sandbox.confine import bwrap, cgroup, seccomp
 from sandbox.errors import SetupError
 from sandbox.meters import Meters
-from sandbox.slots import Slots
+from sandbox.slots import PLACE, Slots
 from sandbox.spawn import spawn
 from sandbox.starter import Starter
 from sandbox.supervise import supervise
@@ -70,11 +70,12 @@ class Sandbox:
             self.host: Host = host.probe(self.config, folder, meters.kind, meters.reason)
             slots = None
             if self.host.as_root:
-                slots = Slots(state / "slots", self.config.uid_base, self.config.slots)
+                slots = Slots(PLACE, self.config.uid_base, self.config.slots)
                 scope.callback(slots.close)
-            self._undertaker = Undertaker()
             starter = Starter(self.host.machine)
             scope.callback(starter.close)
+            self._undertaker = Undertaker()
+            scope.callback(self._undertaker.close)
             allow, deny = seccomp.shipped_profiles()
             filters = seccomp.compile_filters(allow, deny, self.host.machine)
             inits = seccomp.compile_filters(seccomp.permitting(allow, _INIT_CALLS), deny, self.host.machine)
@@ -95,9 +96,10 @@ class Sandbox:
             self._cold = Cold(argv, starter, slots, self._staging)
             self._cold.prove()
             argv = bwrap.argv(self.host.bwrap, self.host.binds, self.host.links, NEW_ROOT, self.host.zygote)
-            self._zygotes = Zygotes(self.host, argv, starter, slots, self._staging, self.config.warm)
+            self._zygotes = Zygotes(
+                self.host, argv, starter, slots, self._staging, self.config.warm, self._undertaker.take
+            )
             scope.callback(self._zygotes.close)
-            scope.callback(self._undertaker.close)
             self._scope = scope.pop_all()
 
     def run(self, job: Job, *, cancel: Cancel | None = None) -> Result:
@@ -120,12 +122,11 @@ class Sandbox:
         """Give a child under way, warm where one can be had; where one fails before, nothing of the guest's has run."""
         lent = self._zygotes.lend(plan)
         if lent is not None:
-            waiting, nest = lent
             try:
-                return scope.enter_context(spawn(plan, waiting, self._staging, self._undertaker.take))
+                return scope.enter_context(spawn(plan, lent.child, self._staging, self._undertaker.take))
             except SetupError:
                 _log.warning("a warm child failed before its run; the run is cold", exc_info=True)
-                nest.doubt()
+                lent.doubt()
         return scope.enter_context(spawn(plan, self._cold.make(), self._staging, self._undertaker.take))
 
     def vet(self, job: Job) -> None:

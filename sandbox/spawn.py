@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 import contextlib
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -38,7 +39,8 @@ def spawn(
         with contextlib.suppress(BrokenPipeError):  # it is gone; init says why
             gate.write(b"g")
         gate.close()
-        started = float(answer(waiting, "ready"))
+        opened = time.monotonic()
+        started = max(opened, float(answer(waiting, "ready")))
         waiting.control.settimeout(0)
         yield Child(
             control=waiting.control,

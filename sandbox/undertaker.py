@@ -16,20 +16,26 @@ class Undertaker:
 
     def __init__(self) -> None:
         self._scopes: queue.SimpleQueue[contextlib.ExitStack | None] = queue.SimpleQueue()
+        self._closing = False
         self._thread = threading.Thread(target=self._serve, name="sandbox-undertaker", daemon=True)
         self._thread.start()
 
     def take(self, scope: contextlib.ExitStack) -> None:
         """Close the scope soon; or now, where so many wait that whoever brings one had better help."""
-        if self._scopes.qsize() >= _MOST_WAITING:
+        if self._closing or self._scopes.qsize() >= _MOST_WAITING:
             _close(scope)
         else:
             self._scopes.put(scope)
 
     def close(self) -> None:
-        """Finish what was taken."""
+        """Finish what was taken; what comes later is closed by who brings it."""
+        self._closing = True
         self._scopes.put(None)
         self._thread.join()
+        while not self._scopes.empty():  # came between the two lines above
+            left = self._scopes.get()
+            if left is not None:
+                _close(left)
 
     def _serve(self) -> None:
         while (scope := self._scopes.get()) is not None:

@@ -55,6 +55,8 @@ class Waiting:
     meter: Meter
     uid: int | None
     launcher: Launcher
+    outer: Mapping[str, str]
+    """The namespaces of the fork server it comes from, which it must not share either; empty for a cold one."""
     scope: contextlib.ExitStack
 
 
@@ -92,6 +94,7 @@ class Staging:
         complaint: Callable[[], str],
         uid: int | None,
         launcher: Launcher,
+        outer: Mapping[str, str],
     ) -> Waiting:
         """Let the init at the other end of ``control`` begin; what ``scope`` does at its end goes with the child.
 
@@ -123,6 +126,7 @@ class Staging:
             meter=meter,
             uid=uid,
             launcher=launcher,
+            outer=outer,
             scope=scope.pop_all(),
         )
 
@@ -134,18 +138,20 @@ class Staging:
         told = answer(child, "waiting")
         pidfds = child.messages.descriptors()
         if len(pidfds) != _PIDFDS:
+            for each in pidfds:
+                os.close(each)
             raise SetupError("init", 0, "gave no pidfds")
         child.guest, init = pidfds
         child.scope.callback(os.close, child.guest)
         child.scope.callback(_end_namespace, init)
-        self._verify(told)
+        self._verify(told, child.outer)
         if not child.meter.has_doors:
             child.meter.add(_pid_of(child.guest))
 
-    def _verify(self, told: dict[str, Any]) -> None:
+    def _verify(self, told: dict[str, Any], outer: Mapping[str, str]) -> None:
         for layer, name in _NAMESPACE_OF_LAYER.items():
-            if told["namespaces"].get(name) in (None, self._own_namespaces[name]):
-                raise LayerMissing(layer, "the run shares the service's namespace")
+            if told["namespaces"].get(name) in (None, self._own_namespaces[name], outer.get(name)):
+                raise LayerMissing(layer, "the run shares the namespace of the service or of its fork server")
         if told["seccomp"] != _SECCOMP_MODE_FILTER:
             raise LayerMissing("seccomp", f"mode is {told['seccomp']}")
         if told["no_new_privs"] != 1:

@@ -12,17 +12,19 @@ Where the host refuses nested user namespaces no server comes up: its state says
 from __future__ import annotations
 
 import contextlib
+import functools
 import logging
 import re
 import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from sandbox.config import Preload, WarmConfig
-from sandbox.errors import SandboxError, SetupError
+from sandbox.errors import SetupError
 from sandbox.guest import wire
 from sandbox.model import ForkServerState, Host, Launcher, Plan, RuntimeKind
 from sandbox.slots import Slots
@@ -66,6 +68,7 @@ class _Server:
 
     control: socket.socket
     complaint: Callable[[], str]
+    namespaces: Mapping[str, str]
     uid: int | None
     scope: contextlib.ExitStack
     born: float
@@ -75,11 +78,23 @@ class _Server:
     retired: bool = False
 
 
+class Lent(NamedTuple):
+    """A child that waits, and what to call where it fails before its run: its server is not to be trusted then."""
+
+    child: Waiting
+    doubt: Callable[[], None]
+
+
 class Nest:
     """The server of one preload, replaced when it is due, and its waiting children; made by a thread of its own."""
 
     def __init__(
-        self, preload: Preload, warm: WarmConfig, start: Callable[[Preload], _Server], staging: Staging
+        self,
+        preload: Preload,
+        warm: WarmConfig,
+        start: Callable[[Preload], _Server],
+        staging: Staging,
+        dispose: Callable[[contextlib.ExitStack], None],
     ) -> None:
         self.preload = preload
         self.covers = frozenset(name.partition(".")[0] for name in preload.imports)
@@ -87,39 +102,36 @@ class Nest:
         self._warm = warm
         self._start = start
         self._staging = staging
+        self._dispose = dispose
         self._changed = threading.Condition()
         self._server: _Server | None = None
         self._wanted = True
         self._used = time.monotonic()
-        self._waiters = 0
-        self._closing = False
+        self._closing = threading.Event()
         self._wake = threading.Event()
         self._wake.set()
         self._thread = threading.Thread(target=self._tend_until_closed, name=f"sandbox-{preload.name}", daemon=True)
         self._thread.start()
 
-    def lend(self) -> Waiting | None:
+    def lend(self) -> Lent | None:
         """Give a child that waits, if need be after a short wait; None where there is no server yet or any more."""
         with self._changed:
             self._used = time.monotonic()
             self._wanted = True
-            self._waiters += 1
-            try:
-                if self._server is None or not self._server.ready:
-                    self._wake.set()
-                    self._changed.wait_for(self._has_answer, _PATIENCE_SECONDS)
-            finally:
-                self._waiters -= 1
+            if self._server is None or not self._server.ready:
+                self._wake.set()
+                self._changed.wait_for(self._has_answer, _PATIENCE_SECONDS)
             server = self._server
             if server is None or not server.ready:
                 return None
             server.runs += 1
-            return server.ready.popleft()
+            return Lent(server.ready.popleft(), functools.partial(self._doubt, server))
 
-    def doubt(self) -> None:
-        """Take a child's failure for the server's: have a new one made."""
-        self._drop()
-        self._wake.set()
+    def _doubt(self, server: _Server) -> None:
+        """Take a child's failure for its server's: have a new one made, unless that has happened."""
+        if self._server is server:
+            self._drop()
+            self._wake.set()
 
     def _has_answer(self) -> bool:
         return self._server is None or bool(self._server.ready)
@@ -140,27 +152,26 @@ class Nest:
 
     def close(self) -> None:
         """End the server and all that waits. No child of it may still run."""
-        self._closing = True
+        self._closing.set()
         self._wake.set()
         self._thread.join()
         self._drop()
 
     def _tend_until_closed(self) -> None:
         pause = _FIRST_PAUSE_SECONDS
-        while not self._closing:
+        while not self._closing.is_set():
             self._wake.wait(_TICK_SECONDS)
             self._wake.clear()
             try:
-                while not self._closing and self._tend():
+                while not self._closing.is_set() and self._tend():
                     pause = _FIRST_PAUSE_SECONDS
-            except (SandboxError, OSError) as error:
+            except Exception as error:  # noqa: BLE001 - without this thread there would be no server again
                 self.reason = str(error)
                 _log.warning("fork server %s: %s", self.preload.name, error)
                 self._drop()
-                if not self._closing:
-                    time.sleep(pause)
-                    pause = min(2 * pause, _LAST_PAUSE_SECONDS)
-                    self._wake.set()
+                self._closing.wait(pause)
+                pause = min(2 * pause, _LAST_PAUSE_SECONDS)
+                self._wake.set()
 
     def _tend(self) -> bool:
         """Do one thing that is due; False when there is none. Raises SandboxError."""
@@ -184,8 +195,8 @@ class Nest:
         new = self._start(self.preload)
         try:
             self._fill(new)
-        except SandboxError:
-            new.scope.close()
+        except BaseException:
+            self._retire(new)
             raise
         with self._changed:
             self._server = new
@@ -205,11 +216,14 @@ class Nest:
                 self._staging.settle(child)
                 begun.remove(child)
                 with self._changed:
-                    server.ready.append(child)
-                    self._changed.notify()
+                    if not server.retired:
+                        server.ready.append(child)
+                        self._changed.notify()
+                        continue
+                self._dispose(child.scope)
         finally:
             for child in begun:
-                child.scope.close()
+                self._dispose(child.scope)
         return missing > 0
 
     def _begin(self, server: _Server) -> Waiting:
@@ -224,7 +238,9 @@ class Nest:
                 wire.send_down(server.control, {"child": None}, [far.fileno(), *descriptors])
 
             with far:
-                return self._staging.begin(scope, near, deliver, server.complaint, server.uid, Launcher.WARM)
+                return self._staging.begin(
+                    scope, near, deliver, server.complaint, server.uid, Launcher.WARM, server.namespaces
+                )
 
     def _gone(self, server: _Server) -> None:
         """A child is no more; fill the gap, or close a retired server with its last one."""
@@ -232,7 +248,7 @@ class Nest:
             server.children -= 1
             over = server.retired and server.children == 0
         if over:
-            server.scope.close()
+            self._dispose(server.scope)
         self._wake.set()
 
     def _drop(self) -> None:
@@ -250,16 +266,23 @@ class Nest:
             server.ready.clear()
             over = server.children == 0
         for child in spare:
-            child.scope.close()
+            self._dispose(child.scope)
         if over:
-            server.scope.close()
+            self._dispose(server.scope)
 
 
 class Zygotes:
     """The tree: a nest for each preload, smallest first."""
 
     def __init__(
-        self, host: Host, argv: Sequence[str], starter: Starter, slots: Slots | None, staging: Staging, warm: WarmConfig
+        self,
+        host: Host,
+        argv: Sequence[str],
+        starter: Starter,
+        slots: Slots | None,
+        staging: Staging,
+        warm: WarmConfig,
+        dispose: Callable[[contextlib.ExitStack], None],
     ) -> None:
         self._argv = argv
         self._starter = starter
@@ -275,16 +298,16 @@ class Zygotes:
             },
         }
         preloads = warm.preloads if warm.enabled else ()
-        self._nests = [Nest(preload, warm, self._start, staging) for preload in preloads]
+        self._nests = [Nest(preload, warm, self._start, staging, dispose) for preload in preloads]
 
-    def lend(self, plan: Plan) -> tuple[Waiting, Nest] | None:
-        """Give a child for the plan, and the nest it comes from; None where the run must be cold."""
+    def lend(self, plan: Plan) -> Lent | None:
+        """Give a child for the plan; None where the run must be cold."""
         if plan.launcher is Launcher.COLD:
             return None
         for nest in self._fitting(plan):
-            child = nest.lend()
-            if child is not None:
-                return child, nest
+            lent = nest.lend()
+            if lent is not None:
+                return lent
         return None
 
     def states(self) -> tuple[ForkServerState, ...]:
@@ -323,4 +346,5 @@ class Zygotes:
             if answer is None or "serving" not in answer:
                 raise SetupError("fork server", 0, started.complaint() or "it ended early")
             started.control.settimeout(SETUP_SECONDS)
-            return _Server(started.control, started.complaint, uid, scope.pop_all(), time.monotonic())
+            namespaces = answer["serving"]["namespaces"]
+            return _Server(started.control, started.complaint, namespaces, uid, scope.pop_all(), time.monotonic())

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _MOST_JOB_BYTES = 128 << 20
 _MOST_ANSWER_BYTES = 1 << 16
 _VICTIM = b"900"  # oom_score_adj(5): when the whole machine runs out, the guest goes before init and the service
-_NAMESPACES = ("user", "pid", "mnt", "net", "ipc", "uts", "cgroup")
+NAMESPACES = ("user", "pid", "mnt", "net", "ipc", "uts", "cgroup")
 
 
 def main() -> NoReturn:
@@ -70,7 +70,7 @@ def _serve(inbox: wire.Inbox, stage: dict[str, Any], descriptors: list[int]) -> 
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # one a level when walking the workspace
         forbid_cores()
     with Step("init: namespaces"):
-        namespaces = {name: os.readlink(f"/proc/self/ns/{name}") for name in _NAMESPACES}
+        namespaces = {name: os.readlink(f"/proc/self/ns/{name}") for name in NAMESPACES}
     with Step("init: fork"):
         if stage.keys() != wire.STAGE_KEYS:
             raise wire.WireError("this is no stage")
@@ -180,8 +180,10 @@ def _watch(host: _socket.socket, job: dict[str, Any], main_pid: int, answers: wi
         "max_rss_bytes": usage.ru_maxrss * 1024,
     }
     wire.send(host, {"over": over})
-    if job["collect"]:  # otherwise nothing will be read, and our own end takes the rest along
+    if job["collect"]:
         _end_the_rest()
+    else:  # nothing will be read: they are told to end, and our own end waits for them
+        _kill_the_rest()
     space = os.statvfs(root.WORKSPACE)
     skipped = collect.collect(
         root.WORKSPACE,
@@ -196,11 +198,15 @@ def _watch(host: _socket.socket, job: dict[str, Any], main_pid: int, answers: wi
 def _end_the_rest() -> None:
     """SIGKILL all other processes of this pid namespace until none is left; they cannot refuse."""
     while True:
-        try:
-            os.kill(-1, _signal.SIGKILL)
-        except ProcessLookupError:
-            pass
+        _kill_the_rest()
         try:
             os.wait4(-1, 0)
         except ChildProcessError:
             return
+
+
+def _kill_the_rest() -> None:
+    try:
+        os.kill(-1, _signal.SIGKILL)
+    except ProcessLookupError:
+        pass

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from types import CodeType, ModuleType, TracebackType
     from typing import Any, NoReturn
 
+_exit, _getpid, _kill = os._exit, os.getpid, os.kill  # a program may put its own in their place
 _FileLoader: Any = sys.modules["_frozen_importlib_external"].SourceFileLoader  # importlib.machinery costs an import
 _FRAMES_OF_OURS = 1  # the one exec() call below
 _EXIT_UNCAUGHT = 1
@@ -82,16 +83,18 @@ def run_python(path: str, args: list[str], last_word: mmap.mmap) -> NoReturn:
     ours = frozenset(sys.modules)
     gc.freeze()  # what is here now is not the guest's: its collections need not walk it
     gc.enable()
+    own = _getpid()
     sys.modules["__main__"] = _main(path)  # only now: frozen, its globals would never be let go
     ending = _run(path)
     _finish(ours)
     if ending is _SIGINT:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
-        os.kill(os.getpid(), _signal.SIGINT)
+        _kill(_getpid(), _signal.SIGINT)
     code = ending if _flush() else _EXIT_LOST_OUTPUT
-    last_word[0:2] = bytes((_ANNOUNCED, code))
-    os.kill(os.getpid(), _signal.SIGSTOP)
-    os._exit(code)  # something inside let us go on
+    if _getpid() == own:  # and not a child that the program forked, whose parent waits for it
+        last_word[0:2] = bytes((_ANNOUNCED, code))
+        _kill(own, _signal.SIGSTOP)
+    _exit(code)
 
 
 _SIGINT = -1  # no exit code: ended by an interrupt that nobody caught

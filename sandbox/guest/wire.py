@@ -33,7 +33,7 @@ A cold run's init is started for it by bwrap. A warm one is made by a fork serve
 socket of its own::
 
     host -> server  serve    the stage, the names of modules to import, and links [[path, text]] to lay before that
-    server -> host  serving  the names that could be imported
+    server -> host  serving  ``imports``, the names that could be imported, and its own ``namespaces``
     host -> server  child    descriptors with it: the other end of a new init's socket, then those of the stage;
                              repeated, never answered
 
@@ -41,7 +41,8 @@ The keys of each message are in :data:`STAGE_KEYS`, :data:`JOB_KEYS`, :data:`ORD
 
 ========  ==========================================================================================
 waiting   ``namespaces`` {name: inode text}, ``seccomp`` filter mode, ``no_new_privs``, ``capabilities``
-          (all sets or-ed), as the kernel tells them of the process that becomes the guest
+          (all sets or-ed), as the kernel tells them of the process that becomes the guest, the namespaces
+          of init, who shares them
 ready     a float: seconds
 over      ``status`` raw wait status, ``cpu_seconds`` and ``max_rss_bytes`` of the guest's main process
 file      ``path``, ``content``

@@ -46,13 +46,18 @@ def main() -> NoReturn:
     gc.collect()
     gc.freeze()
     gc.disable()
-    wire.send(control, {"serving": imported})
+    namespaces = {name: os.readlink(f"/proc/self/ns/{name}") for name in init.NAMESPACES}
+    wire.send(control, {"serving": {"imports": imported, "namespaces": namespaces}})
     while True:
         order = inbox.receive()
         if order is None:
             os._exit(0)
         child, *descriptors = inbox.descriptors()
-        if libc.fork_into_namespaces() == 0:
+        try:
+            pid = libc.fork_into_namespaces()
+        except OSError:  # no room for one more: the host sees this child's socket close, and nothing else ends
+            pid = -1
+        if pid == 0:
             _become_init(control, child, stage, descriptors)
         for descriptor in (child, *descriptors):
             os.close(descriptor)
