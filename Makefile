@@ -5,9 +5,10 @@ unexport PYTHONHOME PYTHONPATH PYTHONPLATLIBDIR PYTHONSTARTUP PYTHONUSERBASE VIR
 BIN := .venv/bin
 PREPARE = python=$$(sh deploy/setup/find-python.sh) && "$$python" -E -s deploy/setup/prepare.py
 ENGINE ?= docker
+BENCHMARKS := cold warm throughput callers memory soak
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev serve test test-uml check bench lock image test-image clean
+.PHONY: help setup setup-dev serve test test-uml check bench bench-table bench-soak lock image test-image clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t 14
@@ -33,8 +34,16 @@ test: check  ## everything `check` does, then the tests (ARGS="-k name" and the 
 test-uml: setup-dev  ## test control groups of version 2 under user-mode-linux (Debian package of that name)
 	PYTHON="$(CURDIR)/$(BIN)/python" sh tests/uml/run.sh tests/sandbox/confine -k cgroup
 
-bench: setup-dev  ## run the benchmarks; JSON lines on standard output
-	@for script in benchmarks/*.py; do $(BIN)/python "$$script" || exit 1; done
+bench: setup-dev  ## run the benchmarks; JSON lines on standard output (ARGS=--quick for a smoke test)
+	@for name in $(BENCHMARKS); do $(BIN)/python benchmarks/$$name.py $(ARGS) || exit 1; done
+
+bench-table: setup-dev  ## run the benchmarks and put their tables into docs/performance.md
+	@mkdir -p .state
+	$(MAKE) --no-print-directory -s bench >.state/bench.jsonl
+	$(BIN)/python benchmarks/table.py .state/bench.jsonl docs/performance.md
+
+bench-soak: setup-dev  ## see that the service leaks nothing over 20,000 runs
+	@$(BIN)/python benchmarks/soak.py --runs 20000 $(ARGS)
 
 lock:  ## make requirements/*.txt anew from *.in (UPGRADE=1 moves the pins)
 	@python=$$(sh deploy/setup/find-python.sh) && "$$python" -E -s deploy/setup/lock.py $(if $(UPGRADE),--upgrade)

@@ -100,13 +100,20 @@ class Admission:
         """How many hold a slot."""
         return self._slots - self._free
 
-    def join(self) -> Turn:
-        """Take a free slot or a place in line. Raises QueueFullError."""
+    def join(self, *, admitted: bool = False) -> Turn:
+        """Take a free slot or a place in line.
+
+        ``admitted`` is for the next run of a call that is in already: a full line does not keep it out, and its place
+        is behind all others.
+
+        Raises:
+            QueueFullError: the line is full.
+        """
         turn = Turn(self)
         if self._free:
             self._free -= 1
             turn._settle(granted=True)  # noqa: SLF001
-        elif len(self._line) < self._queue:
+        elif admitted or len(self._line) < self._queue:
             self._line.append(turn)
         else:
             guess = math.ceil((len(self._line) + 1) * self._mean_seconds / self._slots)

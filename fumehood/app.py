@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from typing import TYPE_CHECKING
 
@@ -10,20 +11,31 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from fumehood import __version__, body, openapi, problems
+from fumehood import __version__, batches, body, openapi, problems
 from fumehood.analysis import Analyses
+from fumehood.batches import Batch
 from fumehood.capabilities import describe
 from fumehood.executions import Executions
 from fumehood.guard import Guard
 from fumehood.problems import Kind, Problem
 from fumehood.readiness import Readiness
-from fumehood.responses import AnalyzeResponse, CancelResponse, Capabilities, ExecuteResponse, Health, Ready
-from fumehood.schemas import AnalyzeRequest, ExecuteRequest, parse
+from fumehood.responses import (
+    AnalyzeResponse,
+    BatchResponse,
+    CancelResponse,
+    Capabilities,
+    ExecuteResponse,
+    Health,
+    Ready,
+)
+from fumehood.schemas import AnalyzeRequest, BatchRequest, ExecuteRequest, parse
+from fumehood.stream import NDJSON, Stream, wants_lines
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from fumehood.analysis import Analyser
+    from fumehood.batches import Prepared
     from fumehood.executions import Box, Call
     from fumehood.settings import Settings
     from sandbox import Job
@@ -62,6 +74,7 @@ def create_app(
     app.add_exception_handler(HTTPException, _answer_unrouted)
     openapi.install(app)
     _add_execute(app, executions, settings.body_bytes)
+    _add_batch(app, executions, settings)
     _add_analyze(app, analyses, settings.body_bytes)
 
     @app.get("/healthz")
@@ -88,7 +101,7 @@ def _add_execute(app: FastAPI, executions: Executions, body_bytes: int) -> None:
         """Run a snippet. 200 whatever the guest did; the verdict is ``status``."""
         call = await _enter(request, executions, body_bytes)
         async with body.watch_for_leaving(request, call.end):
-            return _json(await executions.run(call))
+            return _json((await executions.run(call)).text)
 
     @app.post("/v1/executions/{run_id}/cancel", response_model=CancelResponse)
     async def cancel(request: Request, run_id: str) -> Response:
@@ -107,6 +120,31 @@ async def _enter(request: Request, executions: Executions, body_bytes: int) -> C
 
     asked, job = await body.aside(understand, len(text))
     return executions.enter(request.state.caller, asked.id, job, asked.analysis)
+
+
+def _add_batch(app: FastAPI, executions: Executions, settings: Settings) -> None:
+    @app.post("/v1/execute/batch", response_model=BatchResponse, openapi_extra=openapi.takes(BatchRequest))
+    async def execute_batch(request: Request) -> Response:
+        """Run many snippets, or one over many inputs. Results in order; one bad run spoils none."""
+        batch = await _enter_batch(request, executions, settings)
+        lines = wants_lines(request)
+        return Stream(
+            request,
+            batches.as_lines(batch) if lines else batches.as_document(batch),
+            NDJSON if lines else "application/json",
+            on_leaving=batch.end,
+            close=batch.close,
+        )
+
+
+async def _enter_batch(request: Request, executions: Executions, settings: Settings) -> Batch:
+    text = await body.read(request, settings.body_bytes)
+
+    def understand() -> Prepared:
+        return batches.prepare(executions, parse(BatchRequest, text), settings.batch_runs)
+
+    # Never where it is read: a short text can hold hundreds of runs.
+    return Batch.enter(executions, request.state.caller, await asyncio.to_thread(understand), settings)
 
 
 def _add_analyze(app: FastAPI, analyses: Analyses, body_bytes: int) -> None:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from analyzers import languages
 from fumehood import __version__
-from fumehood.responses import AnalysisOffer, Capabilities, FilesRange, LimitsOut, LimitsRange, RuntimeOut
+from fumehood.responses import AnalysisOffer, Capabilities, FilesRange, ForkServer, LimitsOut, LimitsRange, RuntimeOut
 from fumehood.schemas import LimitsIn
-from sandbox import NetworkKind
+from sandbox import Limits, NetworkKind
 
 if TYPE_CHECKING:
     from fumehood.executions import Box
@@ -21,11 +21,18 @@ def describe(box: Box, settings: Settings) -> Capabilities:
     return Capabilities(
         version=__version__,
         runtimes=tuple(
-            RuntimeOut(name=one.name, aliases=one.aliases, version=one.version, packages=dict(one.packages))
+            RuntimeOut(
+                name=one.name,
+                aliases=one.aliases,
+                version=one.version,
+                packages=dict(one.packages),
+                limits=LimitsOut(**asdict(LimitsIn().under(box.ceilings, one.limits))),
+            )
             for one in box.runtimes.values()
         ),
         limits=LimitsRange(
-            defaults=LimitsOut(**asdict(LimitsIn().under(box.ceilings))), ceilings=LimitsOut(**asdict(box.ceilings))
+            defaults=LimitsOut(**asdict(LimitsIn().under(box.ceilings, Limits()))),
+            ceilings=LimitsOut(**asdict(box.ceilings)),
         ),
         files=FilesRange(
             files_in=settings.files_in,
@@ -40,4 +47,13 @@ def describe(box: Box, settings: Settings) -> Capabilities:
         queue=settings.queue,
         layers=box.layers,
         lacking=box.lacking,
+        fork_servers=fork_servers(box),
+    )
+
+
+def fork_servers(box: Box) -> tuple[ForkServer, ...]:
+    """What each fork server tells of itself at this moment."""
+    return tuple(
+        ForkServer(name=one["name"], up=one["up"], waiting=one["waiting"], reason=one["reason"] or None)
+        for one in box.warmth
     )

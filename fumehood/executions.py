@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from analyzers import UnknownLanguageError, language_named
 from fumehood import analysis, responses
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from fumehood.analysis import Analyser
     from fumehood.responses import RunAnalysis
-    from fumehood.schemas import AnalysisIn, ExecuteRequest
+    from fumehood.schemas import AnalysisIn, CaseIn, ExecuteRequest
     from fumehood.settings import Settings
-    from sandbox import Job, Limits, Result, Runtime
+    from sandbox import ForkServerState, Job, Limits, Result, Runtime
 
 
 class Box(Protocol):
@@ -45,6 +45,10 @@ class Box(Protocol):
     def lacking(self) -> tuple[str, ...]:
         """The layers whose absence the operator accepted."""
 
+    @property
+    def warmth(self) -> tuple[ForkServerState, ...]:
+        """What each fork server tells of itself; none where the warm path is switched off."""
+
     def vet(self, job: Job) -> None:
         """Raise whatever would refuse the job without running it."""
 
@@ -52,21 +56,45 @@ class Box(Protocol):
         """Run the job; safe to call from many threads."""
 
 
+class InFlight(Protocol):
+    """What an id in flight means: a run, or a batch of them."""
+
+    def end(self) -> None:
+        """Cancel it, whether it waits or runs. Safe to call twice."""
+
+
+class Answer(NamedTuple):
+    """How a run ended, and the response that says so, as JSON."""
+
+    status: Status
+    text: str
+
+
 @dataclass(slots=True, eq=False)
 class Call:
-    """One run in flight, in line or in its slot."""
+    """One run in flight: before the line (``turn`` is None), in it, or in its slot."""
 
     caller: str
     run_id: str
     job: Job
     analysis: AnalysisIn
-    turn: Turn
+    turn: Turn | None = None
     cancel: Cancel = field(default_factory=Cancel)
+
+    @property
+    def queue_seconds(self) -> float:
+        """How long it stood in line."""
+        return self.turn.queue_seconds if self.turn else 0.0
 
     def end(self) -> None:
         """Cancel the run, whether it waits or runs. Safe to call twice."""
         self.cancel.set()
-        self.turn.leave()
+        self.leave()
+
+    def leave(self) -> None:
+        """Give up waiting. Without effect on a run that has its slot."""
+        if self.turn is not None:
+            self.turn.leave()
 
 
 class Executions:
@@ -76,7 +104,7 @@ class Executions:
         self._box = box
         self._analyser = analyser
         self._admission = Admission(settings.concurrency, settings.queue, name="run")
-        self._calls: dict[tuple[str, str], Call] = {}
+        self._in_flight: dict[tuple[str, str], InFlight] = {}
 
     def prepare(self, asked: ExecuteRequest) -> Job:
         """The job, after everything that can be refused without running it.
@@ -85,7 +113,7 @@ class Executions:
             Problem: the field and the reason, or the layer that this machine lacks.
         """
         try:
-            job = asked.job(self._box.ceilings)
+            job = asked.job(self._box.ceilings, self._box.runtimes)
             self._box.vet(job)
         except SandboxError as error:
             raise from_engine(error) from error
@@ -96,49 +124,80 @@ class Executions:
                 raise at_field(Kind.INVALID_REQUEST, "language", str(unknown)) from unknown
         return job
 
+    def vary(self, job: Job, case: CaseIn) -> Job:
+        """A prepared job with another input. Raises Problem, its paths those of the case."""
+        try:
+            varied = case.job(job)
+            self._box.vet(varied)
+        except SandboxError as error:
+            raise from_engine(error) from error
+        return varied
+
     def enter(self, caller: str, run_id: str | None, job: Job, asked: AnalysisIn) -> Call:
         """Give a prepared job its id and its place in line. :meth:`run` must follow.
 
         Raises:
             Problem: 409 for an id in flight, 429 for a full line.
         """
-        run_id = run_id or uuid.uuid4().hex
-        if (caller, run_id) in self._calls:
-            raise Problem(Kind.DUPLICATE_ID, f"a run with the id {run_id} is in flight")
+        call = self.claim(caller, run_id, job, asked)
         try:
-            call = Call(caller, run_id, job, asked, self._admission.join())
-        except QueueFullError as full:
-            raise from_full_queue(full) from None
-        self._calls[caller, run_id] = call
+            self.line_up(call)
+        except Problem:
+            self.forget(caller, call.run_id, call)
+            raise
         return call
 
-    async def run(self, call: Call) -> str:
-        """Wait for the slot, run the job, and give the response's JSON.
+    def claim(self, caller: str, run_id: str | None, job: Job, asked: AnalysisIn) -> Call:
+        """Give a prepared job its id. :meth:`run` or :meth:`forget` must follow. Raises Problem 409."""
+        call = Call(caller, run_id or uuid.uuid4().hex, job, asked)
+        self.note(caller, call.run_id, call)
+        return call
+
+    def note(self, caller: str, run_id: str, it: InFlight) -> None:
+        """Let the id mean this until it is forgotten. Raises Problem 409 where it means something already."""
+        if (caller, run_id) in self._in_flight:
+            raise Problem(Kind.DUPLICATE_ID, f"a run with the id {run_id} is in flight")
+        self._in_flight[caller, run_id] = it
+
+    def forget(self, caller: str, run_id: str, it: InFlight) -> None:
+        """Free the id, if it still means this."""
+        if self._in_flight.get((caller, run_id)) is it:
+            del self._in_flight[caller, run_id]
+
+    def line_up(self, call: Call, *, admitted: bool = False) -> None:
+        """Give the call its place in line; ``admitted`` as for :meth:`Admission.join`. Raises Problem 429."""
+        try:
+            call.turn = self._admission.join(admitted=admitted)
+        except QueueFullError as full:
+            raise from_full_queue(full) from None
+
+    async def run(self, call: Call) -> Answer:
+        """Wait for the slot, run the job, and give the response.
 
         Raises:
             Problem: the sandbox could not be built; that is never told as the guest's failure.
         """
         try:
-            if not await call.turn.come():
+            if call.turn is None or not await call.turn.come():
                 return self._never_ran(call, Status.CANCELLED)
             return await call.turn.work(lambda: self._work(call))
         except SandboxError as error:
             raise from_engine(error) from error
         finally:
             call.cancel.set()
-            del self._calls[call.caller, call.run_id]
+            self.forget(call.caller, call.run_id, call)
 
     def cancel(self, caller: str, run_id: str) -> None:
-        """End the run of that id. Raises Problem 404 where the caller has none of that id in flight."""
-        call = self._calls.get((caller, run_id))
-        if call is None:
+        """End the run or batch of that id. Raises Problem 404 where the caller has none of that id in flight."""
+        found = self._in_flight.get((caller, run_id))
+        if found is None:
             raise Problem(Kind.UNKNOWN_EXECUTION, f"no run with the id {run_id[:128]!r} is in flight")
-        call.end()
+        found.end()
 
     def cancel_all(self) -> None:
         """End every run in flight and empty the line."""
-        for call in list(self._calls.values()):
-            call.end()
+        for each in list(self._in_flight.values()):
+            each.end()
 
     def close(self) -> None:
         """End what still runs and wait for its threads."""
@@ -148,12 +207,12 @@ class Executions:
     def _runtime(self, job: Job) -> Runtime:
         return next(one for one in self._box.runtimes.values() if job.language in {one.name, *one.aliases})
 
-    def _never_ran(self, call: Call, status: Status, analysed: RunAnalysis | None = None) -> str:
+    def _never_ran(self, call: Call, status: Status, analysed: RunAnalysis | None = None) -> Answer:
         runtime = self._runtime(call.job).version
-        told = responses.never_ran(call.run_id, status, runtime, call.turn.queue_seconds, analysed)
-        return told.model_dump_json()
+        told = responses.never_ran(call.run_id, status, runtime, call.queue_seconds, analysed)
+        return Answer(status, told.model_dump_json())
 
-    def _work(self, call: Call) -> str:
+    def _work(self, call: Call) -> Answer:
         """In a thread: analyse where asked, run, and write the response."""
         analysed = None
         if call.analysis.mode is not AnalysisMode.OFF:
@@ -164,4 +223,5 @@ class Executions:
         if call.cancel.is_set():
             return self._never_ran(call, Status.CANCELLED, analysed)
         result = self._box.run(call.job, cancel=call.cancel)
-        return responses.ran(call.run_id, result, call.turn.queue_seconds, analysed).model_dump_json()
+        told = responses.ran(call.run_id, result, call.queue_seconds, analysed)
+        return Answer(result.status, told.model_dump_json())

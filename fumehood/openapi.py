@@ -12,7 +12,8 @@ from fastapi.openapi.utils import get_openapi
 from pydantic.json_schema import models_json_schema
 
 from fumehood.problems import MEDIA_TYPE, Kind
-from fumehood.schemas import AnalyzeRequest, ExecuteRequest
+from fumehood.schemas import AnalyzeRequest, BatchRequest, ExecuteRequest
+from fumehood.stream import NDJSON
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -62,6 +63,7 @@ _PROBLEMS: dict[str, set[Kind]] = {
         Kind.SETUP_FAILED,
         Kind.LAYER_MISSING,
     },
+    "/v1/execute/batch": {*_BODY, Kind.OVER_CEILING, Kind.DUPLICATE_ID, Kind.NOT_BUILT, Kind.LAYER_MISSING},
     "/v1/executions/{run_id}/cancel": {*_KEYED, Kind.UNKNOWN_EXECUTION, Kind.UNSUPPORTED_MEDIA_TYPE},
     "/v1/analyze": _BODY,
     "/healthz": _ANY,
@@ -89,7 +91,7 @@ def install(app: FastAPI) -> None:
 
 def _complete(document: dict[str, Any]) -> dict[str, Any]:
     _, requests = models_json_schema(
-        [(ExecuteRequest, "validation"), (AnalyzeRequest, "validation")], ref_template=_REF
+        [(model, "validation") for model in (ExecuteRequest, BatchRequest, AnalyzeRequest)], ref_template=_REF
     )
     components = document.setdefault("components", {})
     schemas = components.setdefault("schemas", {})
@@ -97,6 +99,10 @@ def _complete(document: dict[str, Any]) -> dict[str, Any]:
         schemas.pop(name, None)
     schemas |= requests["$defs"]
     schemas["Problem"] = _PROBLEM
+    schemas["InPlace"]["properties"]["problem"] = {"$ref": _REF.format(model="Problem")}
+    lines = {"anyOf": [{"$ref": _REF.format(model=model)} for model in ("ExecuteResponse", "InPlace")]}
+    batch = document["paths"]["/v1/execute/batch"]["post"]["responses"]["200"]["content"]
+    batch[NDJSON] = {"schema": {**lines, "description": "each line"}}
     components["securitySchemes"] = _SECURITY_SCHEMES
     for path, kinds in _PROBLEMS.items():
         for operation in document["paths"][path].values():

@@ -59,7 +59,7 @@ class Problem(Exception):
         self.kind = kind
         self.detail = detail
         self.headers = dict(headers or {})
-        self.extra = extra
+        self.extra: dict[str, Any] = extra
 
     @property
     def status(self) -> int:
@@ -76,6 +76,17 @@ class Problem(Exception):
             "detail": self.detail,
             **self.extra,
         }
+
+    def below(self, path: str) -> Problem:
+        """The same problem with fields that lie below ``path`` of the request."""
+        if "errors" not in self.extra:
+            return self
+        errors = [{**error, "path": f"{path}.{error['path']}".rstrip(".")} for error in self.extra["errors"]]
+        return Problem(self.kind, f"{path}.{self.detail}", headers=self.headers, **{**self.extra, "errors": errors})
+
+    def in_place(self) -> str:
+        """The problem as the JSON that stands in the place of a run's result."""
+        return json.dumps({"problem": self.document()}, ensure_ascii=True)
 
     def body(self) -> bytes:
         """The problem as its JSON text."""

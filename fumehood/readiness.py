@@ -7,6 +7,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
+from fumehood.capabilities import fork_servers
 from fumehood.problems import Kind, Problem
 from fumehood.responses import Check, Ready
 
@@ -46,6 +47,7 @@ class Readiness:
             ready=not failed,
             layers=self._box.layers,
             lacking=self._box.lacking,
+            fork_servers=fork_servers(self._box),
             checks=tuple(
                 Check(name=finding.name, layer=finding.layer, held=finding.held, required=finding.required)
                 for finding in self._findings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
@@ -133,6 +133,19 @@ class ExecuteResponse(Told):
     analysis: RunAnalysis | None
 
 
+class InPlace(Told):
+    """The problem of a run that has no result, in its place."""
+
+    problem: dict[str, Any]
+
+
+class BatchResponse(Told):
+    """The results of a batch, in the order its runs were asked for. As NDJSON each of them is a line."""
+
+    id: str
+    results: tuple[ExecuteResponse | InPlace, ...]
+
+
 def ran(run_id: str, result: Result, queue_seconds: float, analysis: RunAnalysis | None) -> ExecuteResponse:
     """The response for a job that the engine ran."""
     return ExecuteResponse(
@@ -222,21 +235,16 @@ class Check(Told):
 
 
 class Ready(Told):
-    """A real snippet ran and every promised layer held. ``lacking`` are the absences the operator accepted."""
+    """A real snippet ran and every promised layer held. ``lacking`` are the absences the operator accepted.
+
+    Without a fork server that is up runs are cold, which is slower and no less safe.
+    """
 
     ready: bool
     layers: tuple[str, ...]
     lacking: tuple[str, ...]
+    fork_servers: tuple[ForkServer, ...]
     checks: tuple[Check, ...]
-
-
-class RuntimeOut(Told):
-    """A language that can be run."""
-
-    name: str
-    aliases: tuple[str, ...]
-    version: str
-    packages: dict[str, str]
 
 
 class LimitsOut(Told):
@@ -251,6 +259,25 @@ class LimitsOut(Told):
     inodes: int
     open_files: int
     cpus: float
+
+
+class RuntimeOut(Told):
+    """A language that can be run; ``limits`` are what a run of it has that asks for nothing."""
+
+    name: str
+    aliases: tuple[str, ...]
+    version: str
+    packages: dict[str, str]
+    limits: LimitsOut
+
+
+class ForkServer(Told):
+    """One fork server: whether it is up, how many children wait in it, and why it is not up."""
+
+    name: str
+    up: bool
+    waiting: int
+    reason: str | None
 
 
 class LimitsRange(Told):
@@ -289,3 +316,4 @@ class Capabilities(Told):
     queue: int
     layers: tuple[str, ...]
     lacking: tuple[str, ...]
+    fork_servers: tuple[ForkServer, ...]

@@ -7,16 +7,26 @@ field. What only the engine can judge (ceilings, languages, paths) is left to ``
 from __future__ import annotations
 
 import base64
-import binascii
+import dataclasses
+from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SkipValidation,
+    ValidationError,
+    model_validator,
+)
+from pydantic_core import to_json
 
 import sandbox
 from analyzers import Severity
 from fumehood.problems import from_validation
-from sandbox import Job, JobRefused, Launcher, NetworkKind, OnOutputLimit, OutputKeep
+from sandbox import Job, JobRefused, Launcher, NetworkKind, OnOutputLimit, OutputKeep, Status
 
 _JOB = Job(code="")
 ID_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$"
@@ -66,7 +76,7 @@ def _decode(field: str, content: str, encoding: Encoding) -> bytes:
         return content.encode()
     try:
         return base64.b64decode(content, validate=True)
-    except binascii.Error as error:
+    except ValueError as error:  # binascii.Error is one; so is what a character beyond ASCII raises
         raise JobRefused(field, f"not base64: {error}") from error
 
 
@@ -79,7 +89,10 @@ class FileIn(Wire):
 
 
 class LimitsIn(Wire):
-    """What the run may spend. A field left out has its default, or the ceiling where that is lower."""
+    """What the run may spend. A field left out has its language's default, or the ceiling where that is lower.
+
+    The defaults here are those of a language whose runtime has none of its own (``/v1/capabilities``).
+    """
 
     wall_seconds: float = _JOB.limits.wall_seconds
     cpu_seconds: float = _JOB.limits.cpu_seconds
@@ -91,10 +104,10 @@ class LimitsIn(Wire):
     open_files: int = _JOB.limits.open_files
     cpus: float = _JOB.limits.cpus
 
-    def under(self, ceilings: sandbox.Limits) -> sandbox.Limits:
-        """The engine's limits: what was asked for as it is, what was left out no higher than its ceiling."""
+    def under(self, ceilings: sandbox.Limits, defaults: sandbox.Limits) -> sandbox.Limits:
+        """The engine's limits: what was asked for as it is; else the language's default, or the ceiling if lower."""
         values: dict[str, Any] = {
-            name: value if name in self.model_fields_set else min(value, getattr(ceilings, name))
+            name: value if name in self.model_fields_set else min(getattr(defaults, name), getattr(ceilings, name))
             for name, value in self
         }
         return sandbox.Limits(**values)
@@ -134,14 +147,15 @@ class ExecuteRequest(Wire):
     analysis: AnalysisIn = AnalysisIn()
     launcher: Literal["auto", "cold"] = "auto"
 
-    def job(self, ceilings: sandbox.Limits) -> Job:
-        """The engine's job, its bytes decoded.
+    def job(self, ceilings: sandbox.Limits, runtimes: Mapping[str, sandbox.Runtime]) -> Job:
+        """The engine's job, its bytes decoded, with the defaults of its language where that is known.
 
         Raises:
             JobRefused: a content that is not the base64 it says it is, or ``hosts`` without ``allowlist``.
         """
         if self.network.hosts and self.network.kind is not NetworkKind.ALLOWLIST:
             raise JobRefused("network.hosts", "hosts belong to the kind 'allowlist' alone")
+        found = next((one for one in runtimes.values() if self.language in {one.name, *one.aliases}), None)
         return Job(
             code=self.code,
             language=self.language,
@@ -153,13 +167,55 @@ class ExecuteRequest(Wire):
                 for index, file in enumerate(self.files)
             ),
             collect=self.collect,
-            limits=self.limits.under(ceilings),
+            limits=self.limits.under(ceilings, found.limits if found else _JOB.limits),
             output_keep=self.output_keep,
             on_output_limit=self.on_output_limit,
             network=sandbox.Network(kind=self.network.kind, hosts=self.network.hosts),
             writable_paths=self.writable_paths,
             launcher=Launcher(self.launcher),
         )
+
+
+class CaseIn(Wire):
+    """One input of a program that runs over many; what is null or left out is the run's own."""
+
+    id: Annotated[str, Field(pattern=ID_PATTERN)] | None = None
+    stdin: str | None = None
+    stdin_encoding: Encoding = Encoding.UTF_8
+    args: tuple[Text, ...] | None = None
+
+    def job(self, job: Job) -> Job:
+        """The job with this input; all else is shared with it. Raises JobRefused for what is not base64."""
+        return dataclasses.replace(
+            job,
+            stdin=job.stdin if self.stdin is None else _decode("stdin", self.stdin, self.stdin_encoding),
+            args=job.args if self.args is None else self.args,
+        )
+
+
+class BatchRequest(Wire):
+    """Many runs, or one run over many cases.
+
+    ``runs`` and ``cases`` hold JSON values as they came: each is read by itself (:func:`reread`), so that a bad one is
+    refused in its own place. ``stop_on`` names the statuses after which no later run is started.
+    """
+
+    id: Annotated[str, Field(pattern=ID_PATTERN)] | None = None
+    runs: tuple[SkipValidation[ExecuteRequest], ...] | None = None
+    run: ExecuteRequest | None = None
+    cases: tuple[SkipValidation[CaseIn], ...] | None = None
+    stop_on: tuple[Status, ...] | None = None
+
+    @model_validator(mode="after")
+    def _check_form(self) -> Self:
+        given = {name for name in ("runs", "run", "cases") if getattr(self, name) is not None}
+        if given not in ({"runs"}, {"run", "cases"}):
+            msg = "give either 'runs', or 'run' and 'cases'"
+            raise ValueError(msg)
+        if self.run is not None and self.run.id is not None:
+            msg = "run.id: an id belongs to the batch or to a case"
+            raise ValueError(msg)
+        return self
 
 
 class AnalyzeRequest(Wire):
@@ -179,3 +235,8 @@ def parse(model: type[Message], text: bytes) -> Message:
         return model.model_validate_json(text)
     except ValidationError as wrong:
         raise from_validation(wrong) from None
+
+
+def reread(model: type[Message], value: object) -> Message:
+    """A JSON value that was read before as ``model``. Raises Problem 422 with paths inside the value."""
+    return parse(model, to_json(value))

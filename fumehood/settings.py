@@ -14,20 +14,28 @@ from typing import Annotated, Any, Self
 
 import pydantic_settings
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, model_validator
+from pydantic.fields import FieldInfo
 from pydantic_settings import (
     BaseSettings,
+    EnvSettingsSource,
     InitSettingsSource,
     NoDecode,
     PydanticBaseSettingsSource,
     SettingsConfigDict,
 )
 
-from sandbox import Config, Limits
+from sandbox import Config, Limits, Preload, RuntimeConfig, WarmConfig
 
 ENV_PREFIX = "FUMEHOOD_"
 CONFIG_VARIABLE = "FUMEHOOD_CONFIG"
 
 _ENGINE = Config()
+_LIMITS = Limits()
+_BARE = "bare"
+_NAME = r"^[a-z][a-z0-9_-]{0,31}$"
+_MODULE = r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$"
+_LEAST_DEPTH = 2
+_MOST_DEPTH = 32
 
 
 class SettingsError(Exception):
@@ -59,6 +67,79 @@ class Ceilings(BaseModel):
     cpus: float = Field(_ENGINE.ceilings.cpus, ge=0)
 
 
+class DefaultLimits(BaseModel):
+    """What a run of one language has that asks for nothing; what is left out is as for every language."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    wall_seconds: float = Field(_LIMITS.wall_seconds, gt=0)
+    cpu_seconds: float = Field(_LIMITS.cpu_seconds, gt=0)
+    memory_bytes: int = Field(_LIMITS.memory_bytes, ge=16 << 20)
+    processes: int = Field(_LIMITS.processes, ge=1)
+    output_bytes: int = Field(_LIMITS.output_bytes, ge=0)
+    disk_bytes: int = Field(_LIMITS.disk_bytes, ge=4096)
+    inodes: int = Field(_LIMITS.inodes, ge=1)
+    open_files: int = Field(_LIMITS.open_files, ge=16)
+    cpus: float = Field(_LIMITS.cpus, gt=0)
+
+
+class RuntimeSetting(BaseModel):
+    """One ``[[runtimes]]``: a language that an operator adds, or other defaults for one that ships."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    source_name: str = ""
+    read_only: tuple[Path, ...] = ()
+    version: str = ""
+    version_command: tuple[str, ...] = ()
+    limits: DefaultLimits = DefaultLimits()
+
+    def engine(self) -> RuntimeConfig:
+        """The same in the engine's words."""
+        return RuntimeConfig(**{**dict(self), "limits": Limits(**self.limits.model_dump())})
+
+
+class Warm(BaseModel):
+    """The fork servers. ``depth`` 0 stands for twice the concurrency, within bounds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    enabled: bool = _ENGINE.warm.enabled
+    depth: int = Field(0, ge=0, le=256)
+    runs_per_server: int = Field(_ENGINE.warm.runs_per_server, ge=1)
+    seconds_per_server: float = Field(_ENGINE.warm.seconds_per_server, gt=0)
+    idle_seconds: float = Field(_ENGINE.warm.idle_seconds, gt=0)
+    preloads: dict[Annotated[str, Field(pattern=_NAME)], tuple[Annotated[str, Field(pattern=_MODULE)], ...]] = {
+        each.name: each.imports for each in _ENGINE.warm.preloads
+    }
+
+    def engine(self, concurrency: int) -> WarmConfig:
+        """The same in the engine's words: the smallest server first, and always one that has imported nothing."""
+        preloads = sorted((Preload(*item) for item in self.preloads.items()), key=lambda each: len(each.imports))
+        if not preloads or preloads[0].imports:
+            preloads.insert(0, Preload(_BARE, ()))
+        return WarmConfig(
+            enabled=self.enabled,
+            preloads=tuple(preloads),
+            depth=self.depth or min(max(2 * concurrency, _LEAST_DEPTH), _MOST_DEPTH),
+            runs_per_server=self.runs_per_server,
+            seconds_per_server=self.seconds_per_server,
+            idle_seconds=self.idle_seconds,
+        )
+
+
+class _Environment(EnvSettingsSource):
+    """Variables, but none for what only the file can say: ``FUMEHOOD_RUNTIMES`` is where set-up builds runtimes."""
+
+    def prepare_field_value(self, field_name: str, field: FieldInfo, value: Any, value_is_complex: bool) -> Any:  # noqa: ANN401, FBT001 - the method it overrides
+        if field_name == "runtimes":
+            return None
+        return super().prepare_field_value(field_name, field, value, value_is_complex)
+
+
 class Settings(BaseSettings):
     """Everything that can be set. Build it with :func:`load`; a plain ``Settings()`` reads the environment alone."""
 
@@ -78,6 +159,8 @@ class Settings(BaseSettings):
     concurrency: int = Field(default_factory=lambda: len(os.sched_getaffinity(0)), ge=1, le=_ENGINE.slots)
     queue: int = Field(512, ge=0)
     body_bytes: int = Field(16 << 20, ge=1024)
+    batch_runs: int = Field(256, ge=1)
+    batch_held_bytes: int = Field(64 << 20, ge=1)
     shutdown_grace_seconds: float = Field(10.0, ge=0)
     analysis_workers: int = Field(1, ge=1)
     analysis_seconds: float = Field(10.0, gt=0)
@@ -93,6 +176,20 @@ class Settings(BaseSettings):
     bwrap: Path | None = None
     cgroup_parent: str | None = None
     uid_base: int = Field(_ENGINE.uid_base, ge=100_000, le=2**32 - 2 - _ENGINE.slots)
+    warm: Warm = Warm()
+    runtimes: tuple[RuntimeSetting, ...] = ()
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - ours stands in
+        dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - no .env file is read
+        file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - nor a folder of secrets
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Options, then the environment."""
+        return init_settings, _Environment(settings_cls)
 
     @model_validator(mode="after")
     def _check_together(self) -> Self:
@@ -117,6 +214,8 @@ class Settings(BaseSettings):
     def engine(self) -> Config:
         """The part of the settings that is the engine's."""
         return Config(
+            warm=self.warm.engine(self.concurrency),
+            runtimes=tuple(each.engine() for each in self.runtimes),
             ceilings=Limits(**self.ceilings.model_dump()),
             files_in=self.files_in,
             files_in_bytes=self.files_in_bytes,
@@ -161,12 +260,11 @@ def load(config: Path | None = None, **options: object) -> Settings:
         def settings_customise_sources(
             cls,
             settings_cls: type[BaseSettings],
-            init_settings: PydanticBaseSettingsSource,
-            env_settings: PydanticBaseSettingsSource,
-            dotenv_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - no .env file is read
-            file_secret_settings: PydanticBaseSettingsSource,  # noqa: ARG003 - nor a folder of secrets
+            *sources: PydanticBaseSettingsSource,
+            **named: PydanticBaseSettingsSource,
         ) -> tuple[PydanticBaseSettingsSource, ...]:
-            return init_settings, env_settings, InitSettingsSource(settings_cls, init_kwargs=table)
+            above = super().settings_customise_sources(settings_cls, *sources, **named)
+            return (*above, InitSettingsSource(settings_cls, init_kwargs=table))
 
     given: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
     try:

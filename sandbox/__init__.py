@@ -4,9 +4,10 @@ with Sandbox() as box:
     result = box.run(Job(code="print(1)"))
 """
 
+from sandbox.config import Config, Preload, RuntimeConfig, WarmConfig
 from sandbox.errors import JobRefused, LayerMissing, NotBuilt, OverCeiling, SandboxError, SetupError
 from sandbox.model import (
-    Config,
+    ForkServerState,
     InputFile,
     Job,
     Launcher,
@@ -29,6 +30,7 @@ from sandbox.supervise import Cancel
 __all__ = [
     "Cancel",
     "Config",
+    "ForkServerState",
     "InputFile",
     "Job",
     "JobRefused",
@@ -42,8 +44,10 @@ __all__ = [
     "OutputFile",
     "OutputKeep",
     "OverCeiling",
+    "Preload",
     "Result",
     "Runtime",
+    "RuntimeConfig",
     "Sandbox",
     "SandboxError",
     "SetupError",
@@ -51,4 +55,5 @@ __all__ = [
     "SkippedFile",
     "Status",
     "Usage",
+    "WarmConfig",
 ]

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from sandbox import host
 from sandbox.errors import LayerMissing
+from sandbox.guest import wire
 from sandbox.model import Launcher
 from sandbox.slots import Slots
 from sandbox.starter import Starter
@@ -43,4 +44,8 @@ class Cold:
         with contextlib.ExitStack() as scope:
             uid = self._slots.lend(scope) if self._slots else None
             started = self._starter.start(scope, self._argv, uid)
-            return self._staging.begin(scope, started.control, started.complaint, uid, Launcher.COLD)
+
+            def deliver(descriptors: Sequence[int]) -> None:
+                wire.send_down(started.control, self._staging.stage, descriptors)
+
+            return self._staging.begin(scope, started.control, deliver, started.complaint, uid, Launcher.COLD)

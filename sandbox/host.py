@@ -8,26 +8,22 @@ import os
 import platform
 import pwd
 import resource
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sandbox import runtimes
 from sandbox.confine import find_bwrap
 from sandbox.errors import LayerMissing, SetupError
-from sandbox.model import Bind, Host, Runtime, RuntimeKind
+from sandbox.model import Bind, Host
 from sandbox.stage import GUEST_BUNDLE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from sandbox.model import Config
+    from sandbox.config import Config
 
 GUEST_CODE = "/run/guest.bin"
 _SHARED_RUNTIMES = Path("/var/lib/fumehood/runtimes")
 _SYSTEM_FOLDERS = ("bin", "sbin", "lib", "lib32", "lib64", "libx32")
-_BASH = "/usr/bin/bash"
 _REMEDY = "run `make setup`, which builds it"
-_ANSWER_SECONDS = 10.0
 _FEWEST_DESCRIPTORS = 256  # a run holds about a dozen; requests, waiting children and the service's own come to it
 # The interpreter's switches: isolated, unbuffered (output must survive a kill), no byte code left in the workspace.
 _SWITCHES = ("-I", "-u", "-B", "-c")
@@ -58,12 +54,14 @@ def probe(config: Config, stage: Path, meter_kind: str, meter_reason: str) -> Ho
     as_root = os.geteuid() == 0
     facts = _runtime_facts(folders)
     interpreter = f"{facts['mounted_at']}/{facts['interpreter']}"
+    guest_uid = config.uid_base if as_root else None
     shown = (
         Bind(source="/usr", target="/usr"),
         *_system_binds(),
         Bind(source=facts["prefix"], target=facts["mounted_at"]),
         *(Bind(source=path, target=path) for path in facts["extra_read_only"]),
     )
+    shown += runtimes.shown(config.runtimes, [bind.target for bind in shown], guest_uid)
     links = _system_links()
     return Host(
         machine=platform.machine(),
@@ -74,7 +72,7 @@ def probe(config: Config, stage: Path, meter_kind: str, meter_reason: str) -> Ho
         bwrap_origin=bwrap.origin,
         meter_kind=meter_kind,
         meter_reason=meter_reason,
-        runtimes=_runtimes(facts),
+        runtimes=runtimes.find(facts, config.runtimes, guest_uid),
         init=(interpreter, *_SWITCHES, _BOOT.format(GUEST_CODE, "init")),
         zygote=(interpreter, *_SWITCHES, _BOOT.format(GUEST_CODE, "zygote")),
         binds=(
@@ -142,42 +140,3 @@ def _runtime_facts(folders: tuple[Path, ...]) -> dict[str, Any]:
             raise LayerMissing("runtime", f"{folder / 'python.json'}: {error}", _REMEDY) from error
         return facts
     raise LayerMissing("runtime", f"no guest runtime in {' or '.join(map(str, folders))}", _REMEDY)
-
-
-def _runtimes(facts: dict[str, Any]) -> Mapping[str, Runtime]:
-    python = Runtime(
-        name="python",
-        aliases=("python3", "py"),
-        kind=RuntimeKind.PYTHON,
-        command=(),
-        source_name="main.py",
-        version=f"python {facts['version']}",
-        packages=facts["packages"],
-        environment=facts["environment"],
-        links=tuple(facts["links"].items()),
-    )
-    bash = Runtime(
-        name="bash",
-        aliases=("sh",),
-        kind=RuntimeKind.EXEC,
-        command=(_BASH,),
-        source_name="main.sh",
-        version=f"bash {_bash_version()}",
-        environment=facts["environment"],
-    )
-    return {runtime.name: runtime for runtime in (python, bash)}
-
-
-def _bash_version() -> str:
-    try:
-        said = subprocess.run(
-            [_BASH, "-c", "echo ${BASH_VERSION%%(*}"],
-            env={},
-            capture_output=True,
-            text=True,
-            timeout=_ANSWER_SECONDS,
-            check=True,
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        raise LayerMissing("runtime", f"{_BASH}: {error}", "install bash") from error
-    return said.stdout.strip()

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from io import FileIO
-from pathlib import Path
 from socket import socket
+from typing import Any, TypedDict
 
 from sandbox.guest.wire import Reader
 from sandbox.meter import Meter, MeterLimits, Reading
@@ -126,6 +126,8 @@ class Runtime:
     environment: Mapping[str, str] = field(default_factory=dict)
     links: tuple[tuple[str, str], ...] = ()
     """(path, text) of symbolic links laid into the writable places before the guest starts."""
+    limits: Limits = field(default_factory=Limits)
+    """What a run has whose caller asks for no limits. Applied by whoever takes requests, not by the engine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,82 +136,6 @@ class Bind:
 
     source: str
     target: str
-
-
-@dataclass(frozen=True, slots=True)
-class Preload:
-    """One fork server: its name, and the modules it has imported. Runs see them as not yet imported by themselves."""
-
-    name: str
-    imports: tuple[str, ...]
-
-
-_STANDARD = (
-    *("argparse", "array", "ast", "asyncio", "base64", "bisect", "calendar", "collections"),
-    *("concurrent.futures", "copy", "csv", "dataclasses", "datetime", "decimal", "enum", "fractions"),
-    *("functools", "glob", "hashlib", "heapq", "inspect", "io", "itertools", "json"),
-    *("logging", "math", "multiprocessing", "operator", "os", "pathlib", "pickle", "pprint"),
-    *("queue", "random", "re", "shutil", "signal", "socket", "sqlite3", "statistics"),
-    *("string", "struct", "subprocess", "sys", "tempfile", "textwrap", "threading", "time"),
-    *("traceback", "typing", "unicodedata", "uuid", "zoneinfo"),
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WarmConfig:
-    """The fork servers, smallest first, and how long what their runs share may last."""
-
-    enabled: bool = True
-    preloads: tuple[Preload, ...] = (
-        Preload("bare", ()),
-        Preload("standard", _STANDARD),
-        Preload("data", (*_STANDARD, "numpy", "pandas", "matplotlib", "matplotlib.pyplot")),
-    )
-    depth: int = 4
-    """How many children wait in each."""
-    runs_per_server: int = 1000
-    seconds_per_server: float = 600.0
-    idle_seconds: float = 900.0
-    """A server that nobody used for so long is let go; the smallest one stays."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
-    """What an operator decides about an engine. ``None`` means the place that suits the user we run as.
-
-    ``may_lack`` names the layers whose absence this operator accepts: only ``cgroup`` may be named, and then a
-    watch and resource limits stand in.
-    """
-
-    ceilings: Limits = field(
-        default_factory=lambda: Limits(
-            wall_seconds=300.0,
-            cpu_seconds=600.0,
-            memory_bytes=4 << 30,
-            processes=512,
-            output_bytes=16 << 20,
-            disk_bytes=2 << 30,
-            inodes=65_536,
-            open_files=4096,
-            cpus=0.0,
-        )
-    )
-    """The most a job may ask for; ``cpus`` 0 stands for as many as the host has."""
-    files_in: int = 256
-    files_in_bytes: int = 16 << 20
-    files_out: int = 100
-    files_out_bytes: int = 16 << 20
-    flood_bytes: int = 1 << 30
-    """A run that has written this much to stdout and stderr together is ended whatever it asked for."""
-    may_lack: frozenset[str] = frozenset()
-    warm: WarmConfig = field(default_factory=WarmConfig)
-    state_dir: Path | None = None
-    runtimes_dir: Path | None = None
-    bwrap: Path | None = None
-    cgroup_parent: str | None = None
-    uid_base: int = 2_000_000_000
-    """As root, slot n runs its guest under the kernel uid ``uid_base + n``."""
-    slots: int = 4096
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -236,6 +162,19 @@ class Host:
     links: tuple[tuple[str, str], ...]
     guest_binds: tuple[Bind, ...]
     guest_links: tuple[tuple[str, str], ...]
+
+
+class ForkServerState(TypedDict):
+    """What a fork server tells of itself: whether it is up, and if not why; how many children wait in it.
+
+    ``settled`` is False only while it comes up for the first time, when nobody knows yet whether it will.
+    """
+
+    name: str
+    up: bool
+    settled: bool
+    waiting: int
+    reason: str
 
 
 # --- Plan: every decision made ---------------------------------------------------------------------------------------
@@ -287,16 +226,19 @@ class Plan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Child:
-    """A guest that waits at its gate, confined and metered. The descriptors are the host's ends."""
+    """A guest under way, confined and metered. The descriptors are the host's ends."""
 
     control: socket
     messages: Reader
+    said: tuple[Any, ...]
+    """What init has said already: a short run may be over by now."""
     guest: int
     """pidfd of the guest's main process."""
     stdin: FileIO
     stdout: FileIO
     stderr: FileIO
-    gate: FileIO
+    started: float
+    """When the guest went, by CLOCK_MONOTONIC."""
     meter: Meter
     layers: tuple[str, ...]
     launcher: Launcher

@@ -10,11 +10,13 @@ from sandbox.confine import rlimit
 from sandbox.errors import JobRefused, NotBuilt, OverCeiling
 from sandbox.meter import MeterLimits
 from sandbox.model import Launcher, Limits, NetworkKind, Plan, WritablePlace
+from sandbox.runtimes import SYSTEM
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sandbox.model import Config, Host, InputFile, Job, Runtime
+    from sandbox.config import Config
+    from sandbox.model import Host, InputFile, Job, Runtime
 
 WORKSPACE = "/workspace"
 _FLOORS = Limits(
@@ -42,23 +44,6 @@ _NAME_MAX = 255
 _MOST_PATTERNS = 64
 _LONGEST_PATTERNS = 64 << 10
 _MOST_WRITABLE = 16
-# Places whose content is the system's or ours; a writable folder over or below one would change what programs find.
-_SYSTEM = (
-    "bin",
-    "boot",
-    "dev",
-    "etc",
-    "lib",
-    "lib32",
-    "lib64",
-    "libx32",
-    "opt/python",
-    "proc",
-    "run",
-    "sbin",
-    "sys",
-    "usr",
-)
 _STICKY = 0o1777
 STANDING_PLACES = (
     WritablePlace(mode=0o755, targets=(WORKSPACE, "/mnt/data")),
@@ -91,7 +76,7 @@ def plan(job: Job, host: Host, config: Config) -> Plan:
         collect=_patterns(job.collect),
         files_out=config.files_out,
         files_out_bytes=config.files_out_bytes,
-        writable=_writable(job.writable_paths),
+        writable=_writable(job.writable_paths, (*SYSTEM, *(bind.target for bind in host.guest_binds))),
         limits=limits,
         meter_limits=MeterLimits(memory_bytes=limits.memory_bytes, processes=limits.processes, cpus=limits.cpus),
         cpu_rate=min(limits.cpus, len(host.cpu_numbers)) if in_cgroup else cpus,
@@ -273,7 +258,7 @@ def _patterns(globs: tuple[str, ...]) -> tuple[str, ...]:
     return globs
 
 
-def _writable(paths: tuple[str, ...]) -> tuple[WritablePlace, ...]:
+def _writable(paths: tuple[str, ...], system_folders: tuple[str, ...]) -> tuple[WritablePlace, ...]:
     """The job's own places, without those that stand anyway."""
     if len(paths) > _MOST_WRITABLE:
         raise OverCeiling("writable_paths", f"may be at most {_MOST_WRITABLE}")
@@ -290,9 +275,10 @@ def _writable(paths: tuple[str, ...]) -> tuple[WritablePlace, ...]:
         if any(clean.startswith(f"{other}/") for other in taken):
             raise JobRefused(field, "lies inside another writable place, which is writable as a whole")
         if any(
-            f"{each}/".startswith(f"{clean}/") or f"{clean}/".startswith(f"/{system}/")
-            for system in _SYSTEM
-            for each in (f"/{system}", *_STANDING_TARGETS)
+            # A folder over or below one of these would change what programs find.
+            f"{each}/".startswith(f"{clean}/") or f"{clean}/".startswith(f"{system}/")
+            for system in system_folders
+            for each in (system, *_STANDING_TARGETS)
         ):
             raise JobRefused(field, "is, holds or lies under a system folder")
         taken.append(clean)

@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING, Self
 
 from sandbox import collect, host, policy, stage
 from sandbox.cold import Cold
+from sandbox.config import Config
 from sandbox.confine import bwrap, cgroup, seccomp
 from sandbox.errors import SetupError
 from sandbox.meters import Meters
-from sandbox.model import Config
 from sandbox.slots import Slots
 from sandbox.spawn import spawn
 from sandbox.starter import Starter
@@ -42,10 +42,12 @@ from sandbox.zygote import Zygotes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sandbox.model import Child, Host, Job, Limits, Plan, Result, Runtime
+    from sandbox.model import Child, ForkServerState, Host, Job, Limits, Plan, Result, Runtime
     from sandbox.supervise import Cancel
 
 
+# What init still does after it has its filters: finish the root, give up the capabilities that takes.
+_INIT_CALLS = frozenset({"mount", "open_tree", "move_mount", "sched_setaffinity", "capset", "prctl"})
 _log = logging.getLogger(__name__)
 _serials = itertools.count()  # one process may hold several engines
 
@@ -73,11 +75,14 @@ class Sandbox:
             self._undertaker = Undertaker()
             starter = Starter(self.host.machine)
             scope.callback(starter.close)
-            filters = seccomp.compile_filters(*seccomp.shipped_profiles(), self.host.machine)
+            allow, deny = seccomp.shipped_profiles()
+            filters = seccomp.compile_filters(allow, deny, self.host.machine)
+            inits = seccomp.compile_filters(seccomp.permitting(allow, _INIT_CALLS), deny, self.host.machine)
             # The allow-list last: it refuses the loading of further filters, to us as to the guest.
             self._staging = Staging(
                 self.host,
                 (filters.deny, filters.allow),
+                (inits.deny, inits.allow),
                 policy.STANDING_PLACES,
                 policy.standing_environment(self.host.runtimes["python"], 1),
                 meters.new,
@@ -106,7 +111,7 @@ class Sandbox:
         return collect.judge(end, plan)
 
     def _child(self, plan: Plan, scope: contextlib.ExitStack) -> Child:
-        """Give a child at its gate, warm where one can be had; nothing of the guest's has run if one fails before."""
+        """Give a child under way, warm where one can be had; where one fails before, nothing of the guest's has run."""
         lent = self._zygotes.lend(plan)
         if lent is not None:
             waiting, nest = lent
@@ -142,8 +147,8 @@ class Sandbox:
         return policy.ceilings(self.config, self.host)
 
     @property
-    def warmth(self) -> tuple[dict[str, object], ...]:
-        """What each fork server tells of itself: ``name``, ``up``, ``waiting`` children, ``reason`` it is not up."""
+    def warmth(self) -> tuple[ForkServerState, ...]:
+        """What each fork server tells of itself, the smallest first; none where the warm path is switched off."""
         return self._zygotes.states()
 
     @property

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
+from sandbox.config import Config, WarmConfig
 from sandbox.errors import LayerMissing, SandboxError
-from sandbox.model import Config, Job, Limits, Status
+from sandbox.model import Job, Launcher, Limits, Status
 from sandbox.run import Sandbox
 
 _SECONDS = 10.0
@@ -22,6 +24,9 @@ _UNBOUND = (
     "so CPU is not throttled, and memory in files, pipes and unix sockets does not count towards memory_bytes "
     "(docs/limits.md)"
 )
+_COMING_UP_SECONDS = 60.0
+_LOOK_SECONDS = 0.02
+_WARM_REMEDY = "let the service's user namespaces hold further ones; until then every run is cold, and as safe"
 _CORE_PATTERN = Path("/proc/sys/kernel/core_pattern")
 
 
@@ -141,11 +146,12 @@ def ready(box: Sandbox) -> tuple[Finding, ...]:
 def examine(config: Config) -> tuple[Finding, ...]:
     """Check everything, building an engine for it. Never raises."""
     try:
-        box = Sandbox(config)
+        box = Sandbox(replace(config, warm=WarmConfig(enabled=False)))
     except SandboxError as error:
         return (_failure("the engine starts", error),)
     with box:
-        return (*_equipment(box), *ready(box), *_limits(box), _cores(box))
+        findings = (*_equipment(box), *ready(box), *_limits(box), _cores(box))
+    return (*findings, *_warmth(config))
 
 
 def _equipment(box: Sandbox) -> Iterator[Finding]:
@@ -153,6 +159,28 @@ def _equipment(box: Sandbox) -> Iterator[Finding]:
     yield _finding("bwrap", None, held=True, detail=f"{host.bwrap_version} ({host.bwrap_origin}): {host.bwrap}")
     for runtime in host.runtimes.values():
         yield _finding(f"runtime {runtime.name}", None, held=True, detail=runtime.version)
+
+
+def _warmth(config: Config) -> Iterator[Finding]:
+    """One run by a fork server's child, and whether each server comes up. Without one, runs are slower, not weaker."""
+    name = "runs can be warm"
+    if not config.warm.enabled:
+        yield Finding(name, None, held=False, detail="switched off", remedy="", required=False)
+        return
+    try:
+        with Sandbox(replace(config, warm=replace(config.warm, depth=1))) as box:
+            deadline = time.monotonic() + _COMING_UP_SECONDS
+            while not all(server["settled"] for server in box.warmth) and time.monotonic() < deadline:
+                time.sleep(_LOOK_SECONDS)
+            servers = box.warmth
+            warm = box.run(Job(code="print(1)")).launcher is Launcher.WARM
+    except SandboxError as error:
+        yield replace(_failure(name, error), required=False)
+        return
+    reason = "" if warm else servers[0]["reason"] or "the run was cold all the same"
+    yield Finding(name, None, held=warm, detail=reason, remedy="" if warm else _WARM_REMEDY, required=False)
+    for server in servers:
+        yield Finding(f"fork server {server['name']}", None, server["up"], server["reason"], remedy="", required=False)
 
 
 def _accepted(box: Sandbox) -> Iterator[Finding]:

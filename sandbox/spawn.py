@@ -11,63 +11,59 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from io import FileIO
 from typing import Any
 
 from sandbox.errors import SetupError
 from sandbox.guest import wire
 from sandbox.model import Child, Plan
-from sandbox.waiting import Staging, Waiting, set_out
+from sandbox.waiting import Staging, Waiting, answer
 
 
 @contextlib.contextmanager
 def spawn(
     plan: Plan, waiting: Waiting, staging: Staging, dispose: Callable[[contextlib.ExitStack], None]
 ) -> Iterator[Child]:
-    """Give a Child for ``plan``, its guest at the gate, made of a child that waits or will.
+    """Give a Child for ``plan``, its guest under way, made of a child that waits or will.
 
     ``dispose`` takes care of its end, now or a moment later. Raises SetupError naming the step, or LayerMissing when a
     required layer did not come to hold.
     """
     try:
-        with contextlib.ExitStack() as scope:
-            pipes = _pipes(scope, waiting.uid)
-            _send_job(plan, waiting, pipes)
-            waiting.meter.limit(plan.meter_limits)
-            if waiting.guest < 0:
-                staging.settle(waiting)
-            set_out(waiting)
-            stdin, stdout, stderr, gate = pipes.ours
-            yield Child(
-                control=waiting.control,
-                messages=waiting.messages.reader,
-                guest=waiting.guest,
-                stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
-                gate=gate,
-                meter=waiting.meter,
-                layers=plan.layers,
-                launcher=waiting.launcher,
-            )
+        stdin, stdout, stderr, gate = waiting.pipes.ours
+        _send_job(plan, waiting)
+        waiting.meter.limit(plan.meter_limits)
+        if waiting.guest < 0:
+            staging.settle(waiting)
+        with contextlib.suppress(BrokenPipeError):  # it is gone; init says why
+            gate.write(b"g")
+        gate.close()
+        started = float(answer(waiting, "ready"))
+        waiting.control.settimeout(0)
+        yield Child(
+            control=waiting.control,
+            messages=waiting.messages.reader,
+            said=tuple(waiting.messages.came()),
+            guest=waiting.guest,
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            started=started,
+            meter=waiting.meter,
+            layers=plan.layers,
+            launcher=waiting.launcher,
+        )
     finally:
         dispose(waiting.scope)
 
 
-def _send_job(plan: Plan, waiting: Waiting, pipes: _Pipes) -> None:
-    """Send init its part of the job, the other process its own, and let go of our copies of what is handed over."""
-    handed = (*pipes.theirs, *waiting.meter.doors())
+def _send_job(plan: Plan, waiting: Waiting) -> None:
+    """Send init its part of the job, and the process that becomes the guest its own."""
     try:
-        wire.send_down(waiting.guest_link, _orders(plan), [each.fileno() for each in handed])
         wire.send_down(waiting.control, _job(plan))
+        wire.send_down(waiting.guest_link, _orders(plan))
     except OSError as error:
         raise SetupError("send the job", error.errno or 0, waiting.complaint()) from error
-    finally:
-        for each in handed:
-            each.close()
 
 
 def _orders(plan: Plan) -> dict[str, Any]:
@@ -93,31 +89,3 @@ def _job(plan: Plan) -> dict[str, Any]:
         "files_out": plan.files_out,
         "files_out_bytes": plan.files_out_bytes,
     }
-
-
-@dataclass(frozen=True, slots=True)
-class _Pipes:
-    """The four pipes of a run: stdin, stdout, stderr, gate; ``ours`` and the guest's ``theirs`` in that order."""
-
-    ours: tuple[FileIO, FileIO, FileIO, FileIO]
-    theirs: tuple[FileIO, FileIO, FileIO, FileIO]
-
-
-def _pipes(scope: contextlib.ExitStack, uid: int | None) -> _Pipes:
-    """Make the pipes; the scope closes what nobody closed before.
-
-    They belong to the guest's uid, or it could not open them again as /dev/stdout: permissions of the opener count
-    there as for any file (pipe(7), proc(5)).
-    """
-    pairs = []
-    for name in ("stdin", "stdout", "stderr", "gate"):
-        reader, writer = (
-            scope.enter_context(FileIO(descriptor, mode)) for descriptor, mode in zip(os.pipe(), "rw", strict=True)
-        )
-        near, far = (reader, writer) if name in ("stdout", "stderr") else (writer, reader)
-        os.set_blocking(near.fileno(), False)
-        if uid is not None:
-            os.fchown(far.fileno(), uid, uid)
-        pairs.append((near, far))
-    stdin, stdout, stderr, gate = pairs
-    return _Pipes((stdin[0], stdout[0], stderr[0], gate[0]), (stdin[1], stdout[1], stderr[1], gate[1]))

@@ -1,4 +1,4 @@
-"""Child -> Exit: open the gate, watch, drain, and decide to kill. Nothing a guest does raises here.
+"""Child -> Exit: watch, drain, and decide to kill. Nothing a guest does raises here.
 
 One thread, one selector, no ticking: it wakes for a descriptor or for the nearest of the computed times, which are the
 wall deadline, the first moment at which the CPU limit could be spent, a watch's next look, and a kill's grace.
@@ -15,6 +15,7 @@ import selectors
 import signal
 import termios
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from sandbox.errors import SetupError
@@ -22,6 +23,7 @@ from sandbox.guest import wire
 from sandbox.model import Cause, Exit, OnOutputLimit, OutputFile, OutputKeep, SkippedFile, SkipReason, Stream
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from io import FileIO
 
     from sandbox.model import Child, Plan
@@ -125,13 +127,12 @@ class _Watchman:
             child.stdin.close()
         if self._cancel is not None:
             self._selector.register(self._cancel, selectors.EVENT_READ, self._on_cancel)
-        child.gate.write(b"g")
-        child.gate.close()
-        self._started = time.monotonic()
+        self._started = child.started
         self._due["wall"] = self._started + plan.limits.wall_seconds
         self._due["cpu"] = self._started + plan.limits.cpu_seconds / plan.cpu_rate
         if child.meter.poll_seconds is not None:
             self._due["meter"] = self._started + child.meter.poll_seconds
+        self._hear(child.said)
         while self._done is None:
             now = time.monotonic()
             timeout = max(0.0, min(self._due.values()) - now)
@@ -187,9 +188,15 @@ class _Watchman:
             self._done = {"skipped": [], "disk_full": False}
             return
         try:
-            for message in self._child.messages.feed(data):
+            self._hear(self._child.messages.feed(data))
+        except wire.WireError as error:
+            raise SetupError("init", 0, f"what it said makes no sense: {error}") from error
+
+    def _hear(self, messages: Iterable[Any]) -> None:
+        try:
+            for message in messages:
                 self._on_word(message)
-        except (wire.WireError, KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise SetupError("init", 0, f"what it said makes no sense: {error}") from error
 
     def _on_word(self, message: dict[str, Any]) -> None:
@@ -283,7 +290,9 @@ class _Watchman:
         reading = child.meter.read()
         if self._over is None:
             self._main_ended()
-        over = self._over or {"status": None, "max_rss_bytes": 0}
+        over = self._over or {"status": None, "cpu_seconds": 0.0, "max_rss_bytes": 0}
+        if child.meter.poll_seconds is not None and over["cpu_seconds"] > reading.cpu_seconds:
+            reading = replace(reading, cpu_seconds=over["cpu_seconds"])  # spent since the last look
         done = self._done or {"skipped": [], "disk_full": False}
         also_due = set()
         if self._wall_seconds >= plan.limits.wall_seconds:

@@ -8,19 +8,21 @@ import signal
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from io import FileIO
 from typing import Any
 
+from sandbox import pipes
 from sandbox.errors import LayerMissing, SetupError
 from sandbox.guest import wire
 from sandbox.meter import Meter
 from sandbox.model import Host, Launcher, WritablePlace
+from sandbox.pipes import Pipes
 from sandbox.starter import readable
 
 NEW_ROOT = "/run/newroot"
 SETUP_SECONDS = 15.0
 _REAP_SECONDS = 10.0
 _PIDFDS = 2
-_MOST_ANSWER_BYTES = 1 << 12
 _MESSAGE_SPARE_BYTES = 1 << 20
 _SECCOMP_MODE_FILTER = 2
 _NAMESPACE_OF_LAYER = {
@@ -44,6 +46,7 @@ class Waiting:
     control: socket.socket
     guest_link: socket.socket
     """To the process that becomes the guest."""
+    pipes: Pipes
     complaint: Callable[[], str]
     """Tells why there may be nobody at the other end."""
     messages: wire.Inbox
@@ -62,6 +65,7 @@ class Staging:
         self,
         host: Host,
         filters: Sequence[bytes],
+        init_filters: Sequence[bytes],
         places: Sequence[WritablePlace],
         env: Mapping[str, str],
         new_meter: Callable[[], Meter],
@@ -70,12 +74,13 @@ class Staging:
         self._new_meter = new_meter
         self._most_bytes = files_out_bytes + _MESSAGE_SPARE_BYTES
         self._own_namespaces = {name: os.readlink(f"/proc/self/ns/{name}") for name in _NAMESPACE_OF_LAYER.values()}
-        self._stage = {
+        self.stage: dict[str, Any] = {
             "binds": [[bind.source, bind.target] for bind in host.guest_binds],
             "links": [list(link) for link in host.guest_links],
             "writable": [[place.mode, list(place.targets)] for place in places],
             "laid_links": [list(link) for runtime in host.runtimes.values() for link in runtime.links],
             "filters": list(filters),
+            "init_filters": list(init_filters),
             "env": dict(env),
         }
 
@@ -83,30 +88,36 @@ class Staging:
         self,
         scope: contextlib.ExitStack,
         control: socket.socket,
+        deliver: Callable[[Sequence[int]], None],
         complaint: Callable[[], str],
         uid: int | None,
         launcher: Launcher,
     ) -> Waiting:
-        """Speak to the init at the other end of ``control``; what ``scope`` does at its end goes with the child.
+        """Let the init at the other end of ``control`` begin; what ``scope`` does at its end goes with the child.
 
-        Raises SetupError.
+        ``deliver`` brings it the descriptors that belong to the stage. Raises SetupError.
         """
         guest_link, far = socket.socketpair()
         scope.callback(guest_link.close)
         for link in (control, guest_link):
             link.settimeout(SETUP_SECONDS)
-        with far:
-            try:
-                wire.send_down(control, self._stage, [far.fileno()])
-            except OSError as error:
-                raise SetupError("stage", error.errno or 0, complaint()) from error
+        run_pipes = pipes.make(scope, uid)
+        meter = self._new_meter()
+        scope.callback(meter.close)
+        handed: tuple[socket.socket | FileIO, ...] = (far, *run_pipes.theirs, *meter.doors())
+        try:
+            deliver([each.fileno() for each in handed])
+        except OSError as error:
+            raise SetupError("stage", error.errno or 0, complaint()) from error
+        finally:
+            for each in handed:
+                each.close()
         messages = wire.Inbox(control, self._most_bytes)
         scope.callback(messages.close)
-        meter = self._new_meter()  # while the interpreter inside starts
-        scope.callback(meter.close)
         return Waiting(
             control=control,
             guest_link=guest_link,
+            pipes=run_pipes,
             complaint=complaint,
             messages=messages,
             meter=meter,
@@ -141,18 +152,6 @@ class Staging:
             raise LayerMissing("no_new_privs", "is not set")
         if told["capabilities"] != 0:
             raise LayerMissing("user", f"capabilities {told['capabilities']:#x} were kept")
-
-
-def set_out(child: Waiting) -> None:
-    """Wait until init has done its part and the guest stands at its gate. Raises SetupError."""
-    answer(child, "ready")
-    try:
-        is_set = wire.Inbox(child.guest_link, _MOST_ANSWER_BYTES).receive() is not None
-    except (OSError, wire.WireError) as error:
-        raise SetupError("guest", 0, str(error)) from error
-    if not is_set:
-        answer(child, "failed")  # init has heard why
-    child.control.settimeout(0)
 
 
 def answer(child: Waiting, word: str) -> Any:  # noqa: ANN401 - what the wire carries

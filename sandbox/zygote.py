@@ -21,9 +21,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from sandbox.config import Preload, WarmConfig
 from sandbox.errors import SandboxError, SetupError
 from sandbox.guest import wire
-from sandbox.model import Host, Launcher, Plan, Preload, RuntimeKind, WarmConfig
+from sandbox.model import ForkServerState, Host, Launcher, Plan, RuntimeKind
 from sandbox.slots import Slots
 from sandbox.starter import Starter
 from sandbox.waiting import SETUP_SECONDS, Staging, Waiting
@@ -34,6 +35,7 @@ _PATIENCE_SECONDS = 10.0
 _FIRST_PAUSE_SECONDS = 0.5
 _LAST_PAUSE_SECONDS = 60.0
 _MOST_SOURCE_BYTES = 1 << 20
+_COMING = "it has not come up yet"
 _THREADED = frozenset({"numpy"})
 # What modules of a data stack read when they are imported: a job that sets one imports them anew.
 _READ_AT_IMPORT = re.compile(r"(MPL|OMP_|OPENBLAS_|MKL_|BLIS_|NUMEXPR_|NPY_|NUMPY_|PANDAS_)")
@@ -81,7 +83,7 @@ class Nest:
     ) -> None:
         self.preload = preload
         self.covers = frozenset(name.partition(".")[0] for name in preload.imports)
-        self.reason = "it has not come up yet"
+        self.reason = _COMING
         self._warm = warm
         self._start = start
         self._staging = staging
@@ -122,12 +124,19 @@ class Nest:
     def _has_answer(self) -> bool:
         return self._server is None or bool(self._server.ready)
 
-    def state(self) -> dict[str, object]:
+    def state(self) -> ForkServerState:
         """Give what ``doctor`` and the capabilities tell of it."""
         with self._changed:
             server = self._server
-            waiting = len(server.ready) if server else 0
-            return {"name": self.preload.name, "up": server is not None, "waiting": waiting, "reason": self.reason}
+            gone = "it is being replaced" if self._wanted else "nobody has used it for long"
+            reason = "" if server else self.reason or gone
+            return ForkServerState(
+                name=self.preload.name,
+                up=server is not None,
+                settled=server is not None or self.reason != _COMING,
+                waiting=len(server.ready) if server else 0,
+                reason=reason,
+            )
 
     def close(self) -> None:
         """End the server and all that waits. No child of it may still run."""
@@ -210,12 +219,12 @@ class Nest:
             scope.callback(self._gone, server)
             near, far = socket.socketpair()
             scope.callback(near.close)
+
+            def deliver(descriptors: Sequence[int]) -> None:
+                wire.send_down(server.control, {"child": None}, [far.fileno(), *descriptors])
+
             with far:
-                try:
-                    wire.send_down(server.control, {"child": None}, [far.fileno()])
-                except OSError as error:
-                    raise SetupError("fork server", error.errno or 0) from error
-            return self._staging.begin(scope, near, server.complaint, server.uid, Launcher.WARM)
+                return self._staging.begin(scope, near, deliver, server.complaint, server.uid, Launcher.WARM)
 
     def _gone(self, server: _Server) -> None:
         """A child is no more; fill the gap, or close a retired server with its last one."""
@@ -257,6 +266,7 @@ class Zygotes:
         self._slots = slots
         python = [runtime for runtime in host.runtimes.values() if runtime.kind is RuntimeKind.PYTHON]
         self._serve = {
+            "stage": staging.stage,
             "links": [list(link) for runtime in python for link in runtime.links],
             "env": {
                 **{name: value for runtime in python for name, value in runtime.environment.items()},
@@ -277,7 +287,7 @@ class Zygotes:
                 return child, nest
         return None
 
-    def states(self) -> tuple[dict[str, object], ...]:
+    def states(self) -> tuple[ForkServerState, ...]:
         """Give what each nest tells of itself."""
         return tuple(nest.state() for nest in self._nests)
 

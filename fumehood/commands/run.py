@@ -22,6 +22,7 @@ import base64
 import json
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from analyzers import UnknownLanguageError
@@ -31,7 +32,7 @@ from fumehood.commands import source
 from fumehood.problems import Problem
 from fumehood.responses import ExecuteResponse
 from fumehood.schemas import AnalysisMode, ExecuteRequest, parse
-from sandbox import Cancel, JobRefused, Sandbox, SandboxError, Status
+from sandbox import Cancel, JobRefused, Sandbox, SandboxError, Status, WarmConfig
 
 OURS = 125
 _CODES = {
@@ -65,7 +66,8 @@ def main(args: argparse.Namespace) -> int:
         # Where the service would bind is none of this command's business, and must not stop it.
         chosen = settings.load(args.config, host="127.0.0.1")
         asked = _request(args)
-        with Sandbox(chosen.engine()) as box:
+        # One run is not worth a fork server.
+        with Sandbox(replace(chosen.engine(), warm=WarmConfig(enabled=False))) as box:
             told = _run(box, asked, cancel, chosen.analysis_seconds)
         if args.into is not None:
             _write_files(args.into, told)
@@ -117,7 +119,7 @@ def _request(args: argparse.Namespace) -> ExecuteRequest:
 
 
 def _run(box: Sandbox, asked: ExecuteRequest, cancel: Cancel, analysis_seconds: float) -> ExecuteResponse:
-    job = asked.job(box.ceilings)
+    job = asked.job(box.ceilings, box.runtimes)
     box.vet(job)
     runtime = next(one for one in box.runtimes.values() if job.language in {one.name, *one.aliases})
     analysed = None

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import logging
 import resource
 import signal
 import socket
 import sys
+import threading
+from collections.abc import Sequence
 from types import FrameType
 
 from fumehood import __version__, settings
 from fumehood.cli import USAGE
 from fumehood.settings import Settings
-from sandbox import Sandbox, SandboxError
+from sandbox import ForkServerState, Sandbox, SandboxError
+
+_log = logging.getLogger("fumehood.serve")
 
 _FAILED = 1
+_LOOK_SECONDS = 0.1
 _MOST_FILES = 1 << 16
 
 
@@ -53,13 +59,43 @@ def _serve(chosen: Settings, box: Sandbox, listener: socket.socket) -> int:
     # One worker for each thread that may ask, so that none waits for another's; they are started when first needed.
     with Pool(chosen.concurrency + chosen.analysis_workers, seconds=chosen.analysis_seconds) as analyser:
         app = create_app(chosen, box=box, analyser=analyser, probe=lambda: selfcheck.ready(box))
-        server = Server(app, chosen, lambda address: print(greeting(address, chosen, box), flush=True))
+        stopping = threading.Event()
+
+        def announce(address: str) -> None:
+            print(greeting(address, chosen, box), flush=True)
+            if box.warmth:
+                threading.Thread(target=_tell_warmth, args=(box, stopping), name="warmth", daemon=True).start()
+
+        server = Server(app, chosen, announce)
         try:
             server.run([listener])
         finally:
+            stopping.set()
             # Also after a second signal, which makes the server skip the application's own end.
             app.state.executions.close()
     return 0 if server.started else _FAILED
+
+
+def _tell_warmth(box: Sandbox, stopping: threading.Event) -> None:
+    """Log what became of the fork servers, once each has come up or failed to."""
+    while not all(server["settled"] for server in box.warmth):
+        if stopping.wait(_LOOK_SECONDS):
+            return
+    level = logging.INFO if all(server["up"] for server in box.warmth) else logging.WARNING
+    _log.log(level, "%s", warmth(box.warmth))
+
+
+def warmth(servers: Sequence[ForkServerState]) -> str:
+    """Say how runs start, in one sentence."""
+    if not servers:
+        return "Runs are cold: warm.enabled is false."
+    up = [server["name"] for server in servers if server["up"]]
+    down = [f"{server['name']} ({server['reason']})" for server in servers if not server["up"]]
+    if not all(server["settled"] for server in servers):
+        return "Fork servers are coming up; a run is cold until one of them is there. The log will say what came of it."
+    if not up:
+        return f"Every run is cold, as no fork server came up: {', '.join(down)}"
+    return f"Runs are warm, by the fork servers {', '.join(up)}." + (f" Not up: {', '.join(down)}" if down else "")
 
 
 def _bound(chosen: Settings) -> socket.socket:
@@ -89,6 +125,7 @@ def greeting(address: str, chosen: Settings, box: Sandbox) -> str:
     ]
     if box.lacking:
         lines.append(f"Accepted as missing (may_lack): {' '.join(box.lacking)}")
+    lines.append(warmth(box.warmth))
     lines.append(
         f"Try: curl -s {address}/v1/execute{key} -H 'Content-Type: application/json' -d '{{\"code\": \"print(40+2)\"}}'"
     )

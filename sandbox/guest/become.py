@@ -16,14 +16,15 @@ import resource
 import sys
 
 from . import libc, program, root, wire
-from .steps import Step, StepError, lock_down
+from .steps import Step, StepError, forbid_cores
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import mmap
     from typing import Any, NoReturn
 
 _MOST_BYTES = 16 << 20
-_DESCRIPTORS = 4  # stdin, stdout, stderr, gate; doors follow
+_DESCRIPTORS = 5  # link to the host, stdin, stdout, stderr, gate; doors follow
 _HIGHEST_OF_OURS = 64  # no descriptor of ours has a higher number
 _REHEARSAL = """
 import sys
@@ -37,19 +38,16 @@ except KeyError:
 """
 
 
-def main(link: _socket.socket) -> NoReturn:
-    """Be confined, rehearse, take orders, wait at the gate, become the program."""
+def main(link: _socket.socket, stage: dict[str, Any], descriptors: list[int], last_word: mmap.mmap) -> NoReturn:
+    """Be confined, get ready, take orders, wait for init's word and at the gate, become the program."""
     try:
+        host, standard, gate, doors = _be_confined(stage, descriptors)
+        wire.send(link, {"set": None})
         inbox = wire.Inbox(link, _MOST_BYTES, wire.unpack)
-        host = _be_confined(link, inbox)
-        with Step("guest: rehearse"):
-            exec(compile(_REHEARSAL, "rehearsal", "exec"), {"__name__": "rehearsal"})  # noqa: S102 - our own text
-        with Step("guest: root"):
-            if inbox.receive() is None:  # init went away
-                os._exit(1)
-        orders, gate = _take_orders(host, link)
-        wire.send(host, {"set": None})
-        if not os.read(gate, 1):  # the host went away
+        _get_ready(inbox, stage)
+        _take_descriptors((link.fileno(), host.fileno()), standard, doors)
+        orders = _take_orders(host)
+        if inbox.receive() is None or not os.read(gate, 1):  # init or the host went away
             os._exit(1)
         os.close(gate)
         host.close()
@@ -61,61 +59,77 @@ def main(link: _socket.socket) -> NoReturn:
         wire.send(link, error.told)
         os._exit(1)
     link.close()
-    program.run_python(path, orders["args"])
+    program.run_python(path, orders["args"], last_word)
 
 
-def _be_confined(link: _socket.socket, inbox: wire.Inbox) -> _socket.socket:
-    """Give up all power: nothing that comes later needs any. Gives the link to the host."""
-    with Step("guest: confine"):
-        message = inbox.receive()
-        if message is None:  # init went away
-            os._exit(1)
-        (descriptor,) = inbox.descriptors()
-        libc.drop_bounding_set()
-    lock_down("guest", message["filters"])
-    with Step("guest: settle in"):
-        program.settle_in(message["env"], __package__)
-        sys.path.insert(0, root.WORKSPACE)
-    wire.send(link, {"set": None})
-    return _socket.socket(fileno=descriptor)
+def _be_confined(stage: dict[str, Any], descriptors: list[int]) -> tuple[_socket.socket, list[int], int, list[int]]:
+    """Give up all power: nothing that comes later needs any.
 
-
-def _take_orders(host: _socket.socket, link: _socket.socket) -> tuple[dict[str, Any], int]:
-    """Make this an ordinary process with the job's descriptors and limits; give the orders and the gate.
-
-    Meanwhile init finishes the root and gives up its own power. The working directory is there already.
+    Gives the link to the host, the three standard descriptors, the gate, and the doors of the meter.
     """
-    inbox = wire.Inbox(host, _MOST_BYTES, wire.unpack)
-    with Step("guest: orders"):
-        orders, descriptors = inbox.receive(), inbox.descriptors()
-        if orders is None:  # a warm child that was not needed
-            os._exit(1)
-        if orders.keys() != wire.ORDER_KEYS or len(descriptors) < _DESCRIPTORS:
-            raise wire.WireError("these are no orders")
-    with Step("guest: enter the meter"):
-        for door in descriptors[_DESCRIPTORS:]:
-            os.write(door, b"0")
-            os.close(door)
+    with Step("guest: descriptors that came"):
+        host, *standard, gate = (_above_ours(each) for each in descriptors[:_DESCRIPTORS])
+    with Step("guest: no core dump"):
+        forbid_cores()
+    with Step("guest: drop capabilities"):
+        libc.drop_bounding_set()
+        libc.drop_capabilities()
+    with Step("guest: no_new_privs"):
+        libc.forbid_new_privileges()
+    with Step("guest: seccomp"):
+        for each in stage["filters"]:
+            libc.load_filter(each)
+    return _socket.socket(fileno=host), standard, gate, descriptors[_DESCRIPTORS:]
+
+
+def _get_ready(inbox: wire.Inbox, stage: dict[str, Any]) -> None:
+    """Be as a Python program is, rehearse, and where init has made the root, stand in it."""
+    with Step("guest: settle in"):
+        program.settle_in(stage["env"], __package__)
+        sys.path.insert(0, root.WORKSPACE)
+        numpy_random = sys.modules.get("numpy.random")
+        if numpy_random is not None:  # the interpreter's own generators reseed themselves at a fork
+            numpy_random.seed()
+    with Step("guest: rehearse"):
+        exec(compile(_REHEARSAL, "rehearsal", "exec"), {"__name__": "rehearsal"})  # noqa: S102 - our own text
     with Step("guest: session"):
+        if inbox.receive() is None:  # init went away
+            os._exit(1)
         os.setsid()
         os.umask(0o022)
         os.chdir(root.WORKSPACE)
+
+
+def _take_descriptors(kept: tuple[int, int], standard: list[int], doors: list[int]) -> None:
+    """Enter the meter, and hold nothing but what the guest will, the links, and the gate, which lies above ours."""
+    with Step("guest: enter the meter"):
+        for door in doors:
+            os.write(door, b"0")
     with Step("guest: descriptors"):
-        # By way of high numbers: one that was received may itself be 0, 1 or 2.
-        stdin, stdout, stderr, gate = (_above_ours(each) for each in descriptors[:_DESCRIPTORS])
-        for number, descriptor in enumerate((stdin, stdout, stderr)):
+        for number, descriptor in enumerate(standard):
             os.dup2(descriptor, number, inheritable=True)
             os.close(descriptor)
-        first, second = sorted((host.fileno(), link.fileno()))
+        first, second = sorted(kept)
         os.closerange(3, first)
-        os.closerange(first + 1, second)
+        os.closerange(first + 1, min(second, _HIGHEST_OF_OURS))
         os.closerange(second + 1, _HIGHEST_OF_OURS)
+
+
+def _take_orders(host: _socket.socket) -> dict[str, Any]:
+    """Take on the job's limits and environment, while init finishes the root; give the orders."""
+    with Step("guest: orders"):
+        orders: dict[str, Any] | None = wire.Inbox(host, _MOST_BYTES, wire.unpack).receive()
+        if orders is None:  # a warm child that was not needed
+            os._exit(1)
+        if orders.keys() != wire.ORDER_KEYS:
+            raise wire.WireError("these are no orders")
     with Step("guest: limits"):
         for number, value in orders["rlimits"]:
             resource.setrlimit(number, (value, value))
-    with Step("guest: environment"):
-        program.adopt_environment(orders["env"])
-    return orders, gate
+    if orders["command"] is None:
+        with Step("guest: environment"):
+            program.adopt_environment(orders["env"])
+    return orders
 
 
 def _above_ours(descriptor: int) -> int:

@@ -2,12 +2,13 @@
 
 Theory of operation. This process has its own user, pid, mount, net, ipc, uts and cgroup namespaces, from bwrap for a
 cold run or from the clone of a fork server for a warm one, and all capabilities over them (none over the machine).
-``serve`` first forks the process that will become the guest (:mod:`.become`), which rehearses and is confined while
-init makes the fixed part of the guest's root and enters it. Then both wait for a job, a warm one perhaps for long. With
-the job init finishes the root, hands on the orders, and gives up its own power: capabilities, new privileges, being
-dumpable, and by two seccomp filters most of the kernel. No line of the guest's runs before the host opens the gate, and
-init itself never runs one. It reaps whatever the guest leaves, reports the raw wait status of its main process, kills
-the rest (the pid namespace is all there is), walks the workspace, and ends; its end takes the namespaces with it.
+``serve`` first forks the process that will become the guest (:mod:`.become`), which is confined and rehearses while
+init makes the fixed part of the guest's root and enters it, and gives up most of the kernel by two seccomp filters
+and for good all new privileges. Then both wait for a job, a warm one perhaps for long. With the job init finishes the
+root and gives up the rest: being dumpable, and its capabilities. No line of the guest's runs before the host opens
+the gate, and init itself never runs one. It reaps whatever the guest leaves, reports the raw wait status of its main
+process, kills the rest (the pid namespace is all there is), walks the workspace, and ends; its end takes the
+namespaces with it.
 
 Against the guest: init is not dumpable before the guest exists, so ``/proc/1/{mem,environ,fd,…}`` refuse it; all its
 signals are at their default, which for pid 1 means that nothing inside can deliver one; seccomp lets nobody ``prlimit``
@@ -18,11 +19,13 @@ from __future__ import annotations
 
 import _signal
 import _socket
+import mmap
 import os
 import resource
+import time
 
-from . import become, collect, libc, root, wire
-from .steps import Step, StepError, lock_down
+from . import become, collect, libc, program, root, wire
+from .steps import Step, StepError, forbid_cores
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,22 +39,28 @@ _NAMESPACES = ("user", "pid", "mnt", "net", "ipc", "uts", "cgroup")
 
 def main() -> NoReturn:
     """Be the init of the one run that bwrap was started for."""
-    serve(_socket.socket(fileno=wire.CONTROL_FD))
+    host = _socket.socket(fileno=wire.CONTROL_FD)
+    inbox = wire.Inbox(host, _MOST_JOB_BYTES, wire.unpack)
+    stage = inbox.receive()
+    if stage is None:  # the host went away, or only wanted to see whether this far is possible
+        os._exit(0)
+    serve(inbox, stage, inbox.descriptors())
 
 
-def serve(host: _socket.socket) -> NoReturn:
-    """Serve one job."""
+def serve(inbox: wire.Inbox, stage: dict[str, Any], descriptors: list[int]) -> NoReturn:
+    """Serve one job. ``descriptors`` came with the stage and are for the process that becomes the guest."""
     try:
         try:
-            _serve(host)
+            _serve(inbox, stage, descriptors)
         except StepError as error:
-            wire.send(host, error.told)
+            wire.send(inbox.link, error.told)
     except OSError:  # the host went away, and the run with it
         os._exit(1)
     os._exit(0)
 
 
-def _serve(host: _socket.socket) -> None:
+def _serve(inbox: wire.Inbox, stage: dict[str, Any], descriptors: list[int]) -> None:
+    host = inbox.link
     with Step("init: signals"):
         for number in (_signal.SIGINT, _signal.SIGPIPE, _signal.SIGXFSZ):  # what the interpreter changed
             _signal.signal(number, _signal.SIG_DFL)
@@ -59,16 +68,16 @@ def _serve(host: _socket.socket) -> None:
     with Step("init: limits of its own"):
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # one a level when walking the workspace
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        forbid_cores()
     with Step("init: namespaces"):
         namespaces = {name: os.readlink(f"/proc/self/ns/{name}") for name in _NAMESPACES}
     with Step("init: fork"):
-        pid, link = _fork(host)
+        if stage.keys() != wire.STAGE_KEYS:
+            raise wire.WireError("this is no stage")
+        last_word = mmap.mmap(-1, mmap.PAGESIZE)  # shared by the two, and by what the guest forks
+        pid, link = _fork(host, stage, descriptors, last_word)
     answers = wire.Inbox(link, _MOST_ANSWER_BYTES)
-    inbox = wire.Inbox(host, _MOST_JOB_BYTES, wire.unpack)
-    stage = _prepare(inbox, link, answers)
-    if stage is None:
-        return
+    scratch = _prepare(stage, link, answers)
     with Step("init: report"):
         pidfds = (os.pidfd_open(pid), os.pidfd_open(os.getpid()))
         wire.send(host, {"waiting": {"namespaces": namespaces, **_confinement(pid)}}, pidfds)
@@ -81,18 +90,23 @@ def _serve(host: _socket.socket) -> None:
         if job.keys() != wire.JOB_KEYS:
             raise wire.WireError("this is no job")
     with Step("init: finish root"):
-        root.finish(job)
+        root.finish(scratch, job)
     with Step("init: affinity"):
         if job["affinity"] is not None:  # from here, as the filters let nobody change it
             os.sched_setaffinity(pid, job["affinity"])
     with Step("init: not dumpable"):
         libc.set_dumpable(0)
-    lock_down("init", stage["filters"])
-    wire.send(host, {"ready": None})
-    _watch(host, job, pid, answers)
+    with Step("init: drop capabilities"):
+        libc.drop_capabilities()
+    with Step("init: go"):
+        wire.send_down(link, {"go": None})
+        wire.send(host, {"ready": time.monotonic()})
+    _watch(host, job, pid, answers, last_word)
 
 
-def _fork(host: _socket.socket) -> tuple[int, _socket.socket]:
+def _fork(
+    host: _socket.socket, stage: dict[str, Any], descriptors: list[int], last_word: mmap.mmap
+) -> tuple[int, _socket.socket]:
     """Make the process that becomes the guest; give its pid and the link to it."""
     link, far = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
     score = os.open("/proc/self/oom_score_adj", os.O_RDWR | os.O_CLOEXEC)
@@ -104,32 +118,25 @@ def _fork(host: _socket.socket) -> tuple[int, _socket.socket]:
         os.close(score)
         host.close()
         os.dup2(1, wire.CONTROL_FD)  # /dev/null, so far
-        become.main(far)
+        become.main(far, stage, descriptors, last_word)
     far.close()
+    for descriptor in descriptors:
+        os.close(descriptor)
     os.write(score, own_score)
     os.close(score)
     return pid, link
 
 
-def _prepare(inbox: wire.Inbox, link: _socket.socket, answers: wire.Inbox) -> dict[str, Any] | None:
-    """Do all that needs no job; give the stage, or None when the host went away."""
-    with Step("init: receive stage"):
-        stage: dict[str, Any] | None = inbox.receive()
-        if stage is None:
-            return None
-        if stage.keys() != wire.STAGE_KEYS:
-            raise wire.WireError("this is no stage")
-        handed = inbox.descriptors()
-        try:
-            wire.send_down(link, {"filters": stage["filters"], "env": stage["env"]}, handed)
-        except BrokenPipeError:  # it failed already, and has said how
-            pass
-        for descriptor in handed:
-            os.close(descriptor)
+def _prepare(stage: dict[str, Any], link: _socket.socket, answers: wire.Inbox) -> int:
+    """Do all that needs no job; give the tmpfs of the writable places."""
     with Step("init: prepare root"):
-        root.prepare(stage)
+        scratch = root.prepare(stage)
     with Step("init: bounding set"):
         libc.drop_bounding_set()
+    with Step("init: seccomp"):  # its own filter leaves the few calls that finish the root
+        libc.forbid_new_privileges()
+        for each in stage["init_filters"]:
+            libc.load_filter(each)
     with Step("init: the guest is confined"):
         answer = answers.receive()
         if answer is None:
@@ -137,7 +144,7 @@ def _prepare(inbox: wire.Inbox, link: _socket.socket, answers: wire.Inbox) -> di
         if "failed" in answer:
             raise StepError(**answer["failed"])
         wire.send_down(link, {"rooted": None})
-    return stage
+    return scratch
 
 
 def _confinement(pid: int) -> dict[str, Any]:
@@ -154,23 +161,27 @@ def _confinement(pid: int) -> dict[str, Any]:
     }
 
 
-def _watch(host: _socket.socket, job: dict[str, Any], main_pid: int, answers: wire.Inbox) -> None:
+def _watch(host: _socket.socket, job: dict[str, Any], main_pid: int, answers: wire.Inbox, last_word: mmap.mmap) -> None:
     """Reap until the guest's main process ends, then end everything else and give account."""
-    while True:
-        pid, status, usage = os.wait4(-1, 0)
-        if pid == main_pid:
-            break
-    failure = answers.receive()  # no guest code ever holds the other end; it is closed by now
-    if failure is not None:
-        wire.send(host, failure)
-        return
+    announced = None
+    while announced is None:
+        pid, status, usage = os.wait4(-1, os.WUNTRACED)
+        if pid != main_pid:
+            continue
+        announced = program.announced(last_word) if os.WIFSTOPPED(status) else status
+    if not os.WIFSTOPPED(status):
+        failure = answers.receive()  # no guest code ever holds the other end; it is closed by now
+        if failure is not None:
+            wire.send(host, failure)
+            return
     over = {
-        "status": status,
+        "status": announced,
         "cpu_seconds": usage.ru_utime + usage.ru_stime,
         "max_rss_bytes": usage.ru_maxrss * 1024,
     }
     wire.send(host, {"over": over})
-    _end_the_rest()
+    if job["collect"]:  # otherwise nothing will be read, and our own end takes the rest along
+        _end_the_rest()
     space = os.statvfs(root.WORKSPACE)
     skipped = collect.collect(
         root.WORKSPACE,

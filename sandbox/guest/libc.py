@@ -25,6 +25,11 @@ MNT_DETACH = 2
 _CLONE_FLAGS = 0x10000000 | 0x20000000 | 0x00020000 | 0x40000000 | 0x08000000 | 0x04000000 | 0x02000000
 _CLONE_NUMBERS = {"x86_64": 56, "aarch64": 220}
 _SIGCHLD = 17
+_OPEN_TREE = 428  # these two have one number everywhere (Linux 5.2)
+_MOVE_MOUNT = 429
+_OPEN_TREE_CLONE = 1
+_MOVE_MOUNT_F_EMPTY_PATH = 4
+_AT_FDCWD = -100
 _PR_SET_PDEATHSIG = 1
 _PR_SET_DUMPABLE = 4
 _PR_SET_SECCOMP = 22
@@ -105,6 +110,24 @@ def fork_into_namespaces() -> int:
     if pid == -1:
         raise OSError(error, f"clone: {os.strerror(error)}")
     return pid
+
+
+def clone_tree(path: str) -> int:
+    """Give a descriptor of the mount at ``path``, as one attached nowhere that lasts as long as it (open_tree(2))."""
+    call = "open_tree"
+    flags = _OPEN_TREE_CLONE | os.O_CLOEXEC
+    return _check(_syscall(_Long(_OPEN_TREE), _Long(_AT_FDCWD), os.fsencode(path), _Long(flags)), call)
+
+
+def attach_tree(tree: int, folder: str, target: str) -> None:
+    """Let ``folder`` of a tree appear at ``target``: what a bind mount does, from a tree that has no path."""
+    flags = _Long(_OPEN_TREE_CLONE | os.O_CLOEXEC)
+    clone = _check(_syscall(_Long(_OPEN_TREE), _Long(tree), os.fsencode(folder), flags), "open_tree")
+    try:
+        arguments = (_Long(clone), b"", _Long(_AT_FDCWD), os.fsencode(target), _Long(_MOVE_MOUNT_F_EMPTY_PATH))
+        _check(_syscall(_Long(_MOVE_MOUNT), *arguments), f"move_mount to {target}")
+    finally:
+        os.close(clone)
 
 
 def enter_root(new_root: str) -> None:

@@ -16,12 +16,14 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    import mmap
     from types import CodeType, ModuleType, TracebackType
     from typing import Any, NoReturn
 
 _FileLoader: Any = sys.modules["_frozen_importlib_external"].SourceFileLoader  # importlib.machinery costs an import
 _FRAMES_OF_OURS = 1  # the one exec() call below
 _EXIT_UNCAUGHT = 1
+_ANNOUNCED = 0xE0
 _LONG = 1 << 63
 _EXIT_UNREPRESENTABLE = 255  # what a code that no C long holds becomes
 _EXIT_LOST_OUTPUT = 120  # what the interpreter answers when it could not flush (sys.exit in the Python library manual)
@@ -62,8 +64,19 @@ def run_exec(command: list[str], path: str, args: list[str], env: dict[str, str]
     os.execve(argv[0], argv, env)  # noqa: S606 - no shell unless the guest asked for one
 
 
-def run_python(path: str, args: list[str]) -> NoReturn:
-    """Run the file at ``path`` as ``__main__``, after :func:`settle_in` and :func:`adopt_environment`."""
+def announced(last_word: mmap.mmap) -> int | None:
+    """Give the wait status that a stopped process has announced for itself, None where it only stopped."""
+    flag, code = last_word[0], last_word[1]
+    return code << 8 if flag == _ANNOUNCED else None
+
+
+def run_python(path: str, args: list[str], last_word: mmap.mmap) -> NoReturn:
+    """Run the file at ``path`` as ``__main__``, after :func:`settle_in` and :func:`adopt_environment`.
+
+    At its end it leaves the exit code in ``last_word`` and stops: whoever waits learns it before the kernel has taken
+    the memory down, which with a data stack takes longer than the run. A guest that writes there itself gains what
+    ``os._exit`` gives it.
+    """
     sys.argv = [path, *args]
     sys.orig_argv = [sys.executable, path, *args]
     ours = frozenset(sys.modules)
@@ -75,7 +88,10 @@ def run_python(path: str, args: list[str]) -> NoReturn:
     if ending is _SIGINT:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
         os.kill(os.getpid(), _signal.SIGINT)
-    os._exit(_EXIT_LOST_OUTPUT if not _flush() else ending)
+    code = ending if _flush() else _EXIT_LOST_OUTPUT
+    last_word[0:2] = bytes((_ANNOUNCED, code))
+    os.kill(os.getpid(), _signal.SIGSTOP)
+    os._exit(code)  # something inside let us go on
 
 
 _SIGINT = -1  # no exit code: ended by an interrupt that nobody caught

@@ -34,8 +34,12 @@ _MASKED = (
 _SCRATCH = "/run/scratch"
 
 
-def prepare(stage: dict[str, Any]) -> None:
-    """Make all that is the same for every run (:data:`.wire.STAGE_KEYS`), and enter it. Raises OSError."""
+def prepare(stage: dict[str, Any]) -> int:
+    """Make all that is the same for every run (:data:`.wire.STAGE_KEYS`), and enter it.
+
+    Gives a descriptor of the tmpfs behind all writable places, which is attached nowhere as a whole. It is taken off
+    here and not when the job is known: detaching a mount waits for an RCU grace period. Raises OSError.
+    """
     libc.mount("tmpfs", NEW_ROOT, "tmpfs", libc.MS_NOSUID | libc.MS_NODEV, "mode=755")
     for origin, target in stage["binds"]:
         os.makedirs(NEW_ROOT + target, exist_ok=True)
@@ -48,26 +52,29 @@ def prepare(stage: dict[str, Any]) -> None:
     os.makedirs(JOB_DIRECTORY)
     os.mkdir(_SCRATCH)
     libc.mount("tmpfs", _SCRATCH, "tmpfs", libc.MS_NOSUID | libc.MS_NODEV, "mode=755")
+    scratch = libc.clone_tree(_SCRATCH)
+    libc.unmount(_SCRATCH, libc.MNT_DETACH)
+    os.rmdir(_SCRATCH)
     for place in stage["writable"]:
-        _writable_place(place)
+        _writable_place(scratch, place)
     for path, text in stage["laid_links"]:
         os.makedirs(path.rpartition("/")[0], exist_ok=True)
         os.symlink(text, path)
+    return scratch
 
 
-def finish(job: dict[str, Any]) -> None:
+def finish(scratch: int, job: dict[str, Any]) -> None:
     """Add what the job decides (:data:`.wire.JOB_KEYS`), and end all writing but in its places. Raises OSError."""
     for place in job["writable"]:
-        _writable_place(place)
+        _writable_place(scratch, place)
     # What is there by now, directories and links of ours, is not the guest's to pay for.
-    space = os.statvfs(_SCRATCH)
+    space = os.statvfs(WORKSPACE)
     options = f"size={job['disk_bytes']},nr_inodes={job['inodes'] + space.f_files - space.f_ffree}"
-    libc.mount(None, _SCRATCH, None, libc.MS_REMOUNT | libc.MS_NOSUID | libc.MS_NODEV, options)
-    libc.unmount(_SCRATCH, libc.MNT_DETACH)
-    os.rmdir(_SCRATCH)
+    libc.mount(None, WORKSPACE, None, libc.MS_REMOUNT | libc.MS_NOSUID | libc.MS_NODEV, options)
     _write(JOB_DIRECTORY, job["source_name"], job["code"], 0o444)
     for path, content in job["files"]:
         folder, _, leaf = path.rpartition("/")
+        os.makedirs(f"{WORKSPACE}/{folder}", exist_ok=True)
         _write(f"{WORKSPACE}/{folder}", leaf, content, 0o644)
     libc.mount(None, "/", None, libc.MS_REMOUNT | libc.MS_BIND | libc.MS_RDONLY | libc.MS_NOSUID | libc.MS_NODEV)
 
@@ -89,19 +96,18 @@ def _proc() -> None:
             libc.mount("/dev/null", f"{folder}/{name}", None, libc.MS_BIND)
 
 
-def _writable_place(place: list[Any]) -> None:
+def _writable_place(scratch: int, place: list[Any]) -> None:
     """Make a directory of the one tmpfs whose quota holds over all of them, and let it appear at its paths."""
     mode, targets = place
-    folder = f"{_SCRATCH}/{targets[0].replace('/', ':')}"
-    os.mkdir(folder)
-    os.chmod(folder, mode)
+    folder = targets[0].replace("/", ":")
+    os.mkdir(folder, dir_fd=scratch)
+    os.chmod(folder, mode, dir_fd=scratch)
     for target in targets:
         os.makedirs(target, exist_ok=True)
-        libc.mount(folder, target, None, libc.MS_BIND)
+        libc.attach_tree(scratch, folder, target)
 
 
 def _write(folder: str, name: str, content: bytes, mode: int) -> None:
-    os.makedirs(folder, exist_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(f"{folder}/{name}", flags, mode)
     try:

@@ -1,10 +1,8 @@
-"""What init and the process that becomes the guest have in common: naming the step that failed, and giving up power."""
+"""What init and the process that becomes the guest have in common: naming the step that failed, and no cores."""
 
 from __future__ import annotations
 
 import resource
-
-from . import libc
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -35,20 +33,11 @@ class Step:
             raise StepError(self._name, 0, f"{type(error).__name__}: {error}") from error
 
 
-def lock_down(who: str, filters: list[bytes]) -> None:
-    """Give up, for good and for all descendants, capabilities, new privileges and most of the kernel's calls.
+def forbid_cores() -> None:
+    """Let no crash of this process or its descendants be dumped. Raises OSError.
 
-    The bounding set must have been dropped before; capabilities are needed for that.
+    At 0 the kernel writes no file, but would still start a core handler. At 1 it does neither (coredump_pipe,
+    fs/coredump.c of Linux 6.18). The filters refuse any other value to the guest.
     """
-    with Step(f"{who}: no core dump"):
-        # At 0 the kernel writes no file, but would still start a core handler. At 1 it does neither (coredump_pipe,
-        # fs/coredump.c of Linux 6.18). The filters refuse any other value to the guest.
-        most = 1 if resource.getrlimit(resource.RLIMIT_CORE)[1] else 0
-        resource.setrlimit(resource.RLIMIT_CORE, (most, most))
-    with Step(f"{who}: drop capabilities"):
-        libc.drop_capabilities()
-    with Step(f"{who}: no_new_privs"):
-        libc.forbid_new_privileges()
-    with Step(f"{who}: seccomp"):
-        for each in filters:
-            libc.load_filter(each)
+    most = 1 if resource.getrlimit(resource.RLIMIT_CORE)[1] else 0
+    resource.setrlimit(resource.RLIMIT_CORE, (most, most))

@@ -1,23 +1,25 @@
 """The conversation between the host and what of ours runs inside: the only file both sides of the wall import.
 
 The host talks to each run's init over one stream socket of its own, and over a second to the process that becomes the
-guest. Init has forked that one before any job is known, and talks to it over a socket pair. Every message is a frame: a
+guest. Init forks that one before any job is known, and talks to it over a socket pair. Every message is a frame: a
 four-byte little-endian length, then one value in the encoding below. In order::
 
-    host -> init    stage    descriptor with it: the other process's end of its socket to the host. What holds for
-                             every run: the fixed part of the root, the filters, the documented environment
-    init -> become  ...      filters, environment and that descriptor; init meanwhile makes the root and enters it
-    become -> init  set      it is confined; now it rehearses
+    host -> init    stage    what holds for every run: the fixed part of the root, the filters, the documented
+                             environment. Descriptors with it, all for the other process: its end of its socket to the
+                             host; stdin, stdout, stderr and gate; the doors of the meter, if it has any, which a
+                             process enters by writing to them. A fork server has the stage already, and forks init
+                             with the descriptors
+    init                     forks the other process; makes the root and enters it
+    become -> init  set      it is confined; now it rehearses, and takes its descriptors
     init -> become  rooted   it may look at the file system, and take orders
     init -> host    waiting  descriptors with it: a pidfd of that process, and one of init
     host                     puts that process under a meter without doors
                              -- a warm child waits here; a cold one has job and orders already --
     host -> init    job      init finishes the root, makes it read-only, and gives up its own power
-    host -> become  orders   descriptors with it: stdin, stdout, stderr, gate (the guest's ends), and the doors of the
-                             meter, if it has any: a process enters by writing to them
-    init -> host    ready
-    become -> host  set      it waits at the gate
-    host                     writes one byte to the gate: the guest runs
+    host -> become  orders   its limits, its environment, what it becomes
+    host                     when the meter holds, writes one byte to the gate
+    init -> become  go       with that and the gate's byte, the guest runs
+    init -> host    ready    it went; when, by CLOCK_MONOTONIC
     init -> host    over     the guest's main process has ended: its raw wait status and resource usage
                              (init now kills and reaps every other process, then walks the workspace)
     init -> host    file     one per collected file
@@ -30,15 +32,17 @@ or, at any point before ``over``, from init, which hears of the other's failures
 A cold run's init is started for it by bwrap. A warm one is made by a fork server, to which the host speaks over a
 socket of its own::
 
-    host -> server  serve    the names of modules to import, and links [[path, text]] to lay before that
+    host -> server  serve    the stage, the names of modules to import, and links [[path, text]] to lay before that
     server -> host  serving  the names that could be imported
-    host -> server  child    descriptor with it: the other end of a new init's socket; repeated, never answered
+    host -> server  child    descriptors with it: the other end of a new init's socket, then those of the stage;
+                             repeated, never answered
 
 The keys of each message are in :data:`STAGE_KEYS`, :data:`JOB_KEYS`, :data:`ORDER_KEYS`, and of each answer:
 
 ========  ==========================================================================================
 waiting   ``namespaces`` {name: inode text}, ``seccomp`` filter mode, ``no_new_privs``, ``capabilities``
           (all sets or-ed), as the kernel tells them of the process that becomes the guest
+ready     a float: seconds
 over      ``status`` raw wait status, ``cpu_seconds`` and ``max_rss_bytes`` of the guest's main process
 file      ``path``, ``content``
 done      ``skipped`` [[path, reason]], ``disk_full``
@@ -79,6 +83,7 @@ STAGE_KEYS = frozenset(
         "writable",  # [[mode, [absolute paths of one folder]]], the standing places
         "laid_links",  # [[path, text]] in them
         "filters",  # [BPF bytes], loaded in this order
+        "init_filters",  # init's own: the same, and the few calls that finish the root
         "env",  # the documented variables
     }
 )
@@ -283,7 +288,7 @@ class Inbox:
 
     def __init__(self, link: _socket.socket, max_bytes: int, read: Callable[[bytes], Any] | None = None) -> None:
         self.reader = Reader(max_bytes, read)
-        self._link = link
+        self.link = link
         self._values: list[Any] = []
         self._descriptors: list[int] = []
 
@@ -291,7 +296,7 @@ class Inbox:
         """Wait for the next value; None at the end of the stream. Raises OSError and WireError."""
         while not self._values:
             space = _socket.CMSG_SPACE(4 * _MOST_DESCRIPTORS)
-            data, ancillary, _, _ = self._link.recvmsg(_CHUNK_BYTES, space, _socket.MSG_CMSG_CLOEXEC)
+            data, ancillary, _, _ = self.link.recvmsg(_CHUNK_BYTES, space, _socket.MSG_CMSG_CLOEXEC)
             for level, kind, payload in ancillary:
                 if level == _socket.SOL_SOCKET and kind == _socket.SCM_RIGHTS:
                     words = (payload[at : at + 4] for at in range(0, len(payload), 4))
@@ -301,9 +306,20 @@ class Inbox:
             self._values = self.reader.feed(data)
         return self._values.pop(0)
 
+    def came(self) -> list[Any]:
+        """Give the values that have come and were not received; what comes later is the reader's to cut."""
+        given, self._values = self._values, []
+        return given
+
     def descriptors(self) -> list[int]:
         """Give those that came and were not given yet; they are the caller's now."""
-        given, self._descriptors = self._descriptors, []
+        return self.take(len(self._descriptors))
+
+    def take(self, count: int) -> list[int]:
+        """Give the first so many of those that came. Raises WireError where fewer did."""
+        if len(self._descriptors) < count:
+            raise WireError(f"{count} descriptors were expected")
+        given, self._descriptors = self._descriptors[:count], self._descriptors[count:]
         return given
 
     def close(self) -> None:

@@ -19,9 +19,10 @@ from .steps import Step, StepError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
 _MOST_BYTES = 1 << 20
+_MOST_JOB_BYTES = 128 << 20
 _MAP = "1000 1000 1"  # the one user and group there is inside, user_namespaces(7)
 _SIOCSIFFLAGS = 0x8914
 _IFREQ_BYTES = 40
@@ -36,6 +37,7 @@ def main() -> NoReturn:
     order = inbox.receive()
     if order is None:
         os._exit(0)
+    stage = order["serve"]["stage"]
     for path, text in order["serve"]["links"]:
         os.makedirs(path.rpartition("/")[0], exist_ok=True)
         os.symlink(text, path)
@@ -49,10 +51,11 @@ def main() -> NoReturn:
         order = inbox.receive()
         if order is None:
             os._exit(0)
-        (child,) = inbox.descriptors()
+        child, *descriptors = inbox.descriptors()
         if libc.fork_into_namespaces() == 0:
-            _become_init(control, child)
-        os.close(child)
+            _become_init(control, child, stage, descriptors)
+        for descriptor in (child, *descriptors):
+            os.close(descriptor)
         _reap()
 
 
@@ -64,7 +67,7 @@ def _imported(name: str) -> bool:
     return True
 
 
-def _become_init(control: _socket.socket, child: int) -> NoReturn:
+def _become_init(control: _socket.socket, child: int, stage: dict[str, Any], descriptors: list[int]) -> NoReturn:
     """Be a process like the one that bwrap starts: pid 1, its namespaces in order, the host at the other end."""
     control.detach()
     os.dup2(1, wire.CONTROL_FD)  # /dev/null
@@ -79,14 +82,10 @@ def _become_init(control: _socket.socket, child: int) -> NoReturn:
             request = b"lo".ljust(16, b"\0") + _IFF_UP_RUNNING.to_bytes(2, sys.byteorder)
             fcntl.ioctl(any_socket.fileno(), _SIOCSIFFLAGS, request.ljust(_IFREQ_BYTES, b"\0"))
             any_socket.close()
-        with Step("init: random numbers"):
-            numpy_random = sys.modules.get("numpy.random")
-            if numpy_random is not None:  # the interpreter's own generators reseed themselves at a fork
-                numpy_random.seed()
     except StepError as error:
         wire.send(host, error.told)
         os._exit(1)
-    init.serve(host)
+    init.serve(wire.Inbox(host, _MOST_JOB_BYTES, wire.unpack), stage, descriptors)
 
 
 def _reap() -> None:

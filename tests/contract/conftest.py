@@ -6,6 +6,7 @@ import contextlib
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from faces import Api, Http, Runner, served
 
 from sandbox import Config, Launcher, Sandbox
+from sandbox.config import WarmConfig
 
 if TYPE_CHECKING:
     import httpx2
@@ -26,6 +28,9 @@ WAYS = (
     ("api", Launcher.COLD, "cgroup"),
     ("api", Launcher.COLD, "watch"),
     ("http", Launcher.COLD, "cgroup"),
+    ("api", Launcher.WARM, "cgroup"),
+    ("api", Launcher.WARM, "watch"),
+    ("http", Launcher.WARM, "cgroup"),
 )
 
 
@@ -51,15 +56,26 @@ def engine(config: Config, need: Callable[[bool, str], None]) -> Iterator[Callab
     boxes: dict[str, Sandbox] = {}
     with contextlib.ExitStack() as scope:
 
-        def give(meter: str) -> Sandbox:
-            if meter not in boxes:
+        def give(meter: str, warm: bool = True) -> Sandbox:  # noqa: FBT001, FBT002 - a fixture's own function
+            name = meter if warm else f"{meter}, cold alone"
+            if name not in boxes:
                 parent = NO_CGROUP if meter == "watch" else None
-                boxes[meter] = scope.enter_context(Sandbox(replace(config, cgroup_parent=parent)))
-            kind = boxes[meter].host.meter_kind
-            need(kind.startswith(meter), f"a {meter}: {boxes[meter].host.meter_reason}")
-            return boxes[meter]
+                warmth = config.warm if warm else WarmConfig(enabled=False)
+                boxes[name] = scope.enter_context(Sandbox(replace(config, cgroup_parent=parent, warm=warmth)))
+                _warm_up(boxes[name])
+            host = boxes[name].host
+            need(host.meter_kind.startswith(meter), f"a {meter}: {host.meter_reason}")
+            return boxes[name]
 
         yield give
+
+
+def _warm_up(box: Sandbox) -> None:
+    """Wait until every fork server has children that wait."""
+    deadline = time.monotonic() + 60
+    while not all(server["waiting"] for server in box.warmth):
+        assert time.monotonic() < deadline, box.warmth
+        time.sleep(0.05)
 
 
 @pytest.fixture(scope="session")
@@ -89,6 +105,12 @@ def runner(
 
 
 @pytest.fixture(params=("cgroup", "watch"))
-def box(request: pytest.FixtureRequest, engine: Callable[[str], Sandbox]) -> Sandbox:
-    """Give the engine with each kind of meter, for what only its Python face shows."""
+def box(request: pytest.FixtureRequest, engine: Callable[..., Sandbox]) -> Sandbox:
+    """Give an engine without fork servers, with each kind of meter, for what only its Python face shows."""
+    return engine(request.param, warm=False)
+
+
+@pytest.fixture(params=("cgroup", "watch"))
+def warm_box(request: pytest.FixtureRequest, engine: Callable[..., Sandbox]) -> Sandbox:
+    """Give the engine with fork servers, with each kind of meter."""
     return engine(request.param)

@@ -21,6 +21,7 @@ FORKS = "import os, time\nprint('in', flush=True)\nfor _ in range(40):\n    if o
 THREAD = "threading.Thread(target=time.sleep, args=[9], daemon=True).start()"
 FILES = "for n in range(99): open(str(n), 'w').close()"
 QUIET = {"stderr": None}
+DELAYS = (0.3, 1.0, 5.0, 20.0)  # as long as it takes a guest to have printed
 IN = {"stdout": "in\n"}
 
 ORDINARY = (
@@ -94,7 +95,7 @@ MEMORY = (
         stderr=None,
         **IN,
         **ended(Status.MEMORY_LIMIT, "memory"),
-        watch=Weaker("the guest's MemoryError ends it", {"exit_code": 1, "signal": None}),
+        watch=Weaker("the guest's MemoryError ends it", {"exit_code": 1, "signal": None}, at_times=True),
     ),
     bash(
         "memory",
@@ -103,7 +104,7 @@ MEMORY = (
         stderr=None,
         **IN,
         **ended(Status.MEMORY_LIMIT, "memory"),
-        watch=Weaker("bash reports that it cannot allocate, and exits", {"exit_code": 2, "signal": None}),
+        watch=Weaker("bash says that it cannot allocate, and exits", {"exit_code": 2, "signal": None}, at_times=True),
     ),
     python(
         "memory-of-files",
@@ -286,8 +287,8 @@ def test_both_deadlines_due_is_a_timeout(runner: Runner) -> None:
     """Wall time comes first where CPU time ran out with it, and both are named."""
     job = Job(code=SPIN, limits=Limits(wall_seconds=0.4, cpu_seconds=0.4))
     result = runner.run(job)
-    assert result.status is Status.TIMEOUT or result.limits_hit == ("cpu",)
-    assert {"wall", "cpu"} & set(result.limits_hit)
+    assert result.status is Status.TIMEOUT  # one thread cannot spend its CPU time before the wall time is up
+    assert result.limits_hit in (("wall",), ("wall", "cpu"))
 
 
 @pytest.mark.parametrize("language", ["python", "bash"])
@@ -297,19 +298,19 @@ def test_a_cancelled_run_keeps_what_it_printed(runner: Runner, language: str) ->
         "python": "import time\nprint('in')\nprint('e' * 9, end='')\ntime.sleep(60)",
         "bash": "echo in; echo -n eeeeeeeee; sleep 60",
     }
-    running = Running(runner, Job(code=code[language], language=language))
-    time.sleep(0.5)
-    start = time.monotonic()
-    running.cancel.set()
-    result = running.result()
-    assert time.monotonic() - start < 2
-    assert (result.status, result.exit_code, result.signal, result.limits_hit) == (
-        Status.CANCELLED,
-        None,
-        "SIGKILL",
-        (),
-    )
-    assert result.stdout == "in\neeeeeeeee"
+    for delay in DELAYS:
+        running = Running(runner, Job(code=code[language], language=language))
+        time.sleep(delay)
+        start = time.monotonic()
+        running.cancel.set()
+        result = running.result()
+        assert time.monotonic() - start < 5
+        assert (result.status, result.exit_code, result.signal) == (Status.CANCELLED, None, "SIGKILL")
+        assert result.limits_hit == ()
+        if result.stdout == "in\neeeeeeeee":
+            return
+        assert result.stdout in ("", "in\n")  # cancelled too early on a slow machine
+    pytest.fail("what was printed was never kept")
 
 
 def test_a_run_cancelled_before_it_starts_is_cancelled(box: Sandbox) -> None:

@@ -18,6 +18,7 @@ from analyzers import (
 )
 from sandbox import (
     Cancel,
+    ForkServerState,
     Job,
     JobRefused,
     Launcher,
@@ -49,6 +50,7 @@ RUNTIMES = {
         command=("bash",),
         source_name="main.sh",
         version="bash 5.2",
+        limits=Limits(wall_seconds=5),
     ),
 }
 
@@ -103,6 +105,10 @@ class ScriptedBox:
         )
 
     layers: tuple[str, ...] = ("user", "pid")
+    warmth: tuple[ForkServerState, ...] = (
+        ForkServerState(name="bare", up=True, settled=True, waiting=2, reason=""),
+        ForkServerState(name="data", up=False, settled=True, waiting=0, reason="no memory"),
+    )
     runtimes: Mapping[str, Runtime] = RUNTIMES
 
     def vet(self, job: Job) -> None:

@@ -30,6 +30,13 @@ THE_ANSWER = {
 }  # fmt: skip
 
 
+def test_a_limit_left_out_is_that_of_the_language(live: Live) -> None:
+    """By any of its names; what is asked for is as it is."""
+    live.execute(code="x", language="sh", limits={"cpus": 2})
+    live.execute(code="x", language="bash", limits={"wall_seconds": 9})
+    assert [job.limits for job in live.box.jobs] == [Limits(wall_seconds=5, cpus=2), Limits(wall_seconds=9)]
+
+
 def test_code_alone_is_enough(live: Live) -> None:
     """Everything but the code has the contract's default."""
     answer = live.execute(code="print(40+2)")
@@ -156,6 +163,7 @@ def test_whatever_the_guest_did_is_200(live: Live, status: Status) -> None:
         ({"code": "x", "files": [{"path": "a", "content": "", "encoding": "hex"}]}, ["files.0.encoding"]),
         ({"code": "x", "files": [{"path": "a", "content": "%", "encoding": "base64"}]}, ["files.0.content"]),
         ({"code": "x", "stdin": "%", "stdin_encoding": "base64"}, ["stdin"]),
+        ({"code": "x", "stdin": "é", "stdin_encoding": "base64"}, ["stdin"]),
         ({"code": "x\0"}, ["code"]),
         ({"code": "x", "args": ["ok", "\0"]}, ["args.1"]),
         ({"code": "x", "env": {"A": "\0"}}, ["env.A"]),

@@ -17,6 +17,10 @@ from fumehood.problems import Kind
 from fumehood.settings import Settings
 from sandbox.selfcheck import Finding
 
+FORK_SERVERS = [
+    {"name": "bare", "up": True, "waiting": 2, "reason": None},
+    {"name": "data", "up": False, "waiting": 0, "reason": "no memory"},
+]
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
 
@@ -129,6 +133,7 @@ def test_readyz_tells_what_held(live: Live) -> None:
         "ready": True,
         "layers": ["user", "pid"],
         "lacking": [],
+        "fork_servers": FORK_SERVERS,
         "checks": [{"name": "run", "layer": None, "held": True, "required": True}],
     }
 
@@ -164,7 +169,10 @@ def test_capabilities_tell_runtimes_limits_and_layers(live: Live) -> None:
         "aliases": ["python3", "py"],
         "version": "python 3.11.7",
         "packages": {"numpy": "2.3.0"},
+        "limits": told["limits"]["defaults"],
     }
+    assert told["runtimes"][1]["limits"] == {**told["limits"]["defaults"], "wall_seconds": 5}
+    assert told["fork_servers"] == FORK_SERVERS
     assert told["limits"]["defaults"]["wall_seconds"] == 30
     assert told["limits"]["ceilings"] == {
         "wall_seconds": 300,
@@ -188,6 +196,7 @@ def test_the_description_is_sound(live: Live) -> None:
     assert description["openapi"].startswith("3.1")
     assert set(description["paths"]) == {
         "/v1/execute",
+        "/v1/execute/batch",
         "/v1/executions/{run_id}/cancel",
         "/v1/analyze",
         "/healthz",
@@ -229,6 +238,9 @@ def test_what_is_sent_fits_the_description(live: Live) -> None:
     fits("Ready", live.client.get("/readyz").json())
     fits("Capabilities", live.client.get("/v1/capabilities").json())
     fits("Problem", live.execute().json())
+    request = {"runs": [{"code": "x"}, {"code": "y", "language": "perl"}], "stop_on": ["error"]}
+    fits("BatchRequest", {**request, "runs": request["runs"][:1]})
+    fits("BatchResponse", live.client.post("/v1/execute/batch", json=request).json())
     assert not Draft202012Validator(
         {"$ref": "#/components/schemas/ExecuteRequest", "components": description["components"]}
     ).is_valid({"code": "x", "timeout": 3})
@@ -249,3 +261,7 @@ def test_every_example_of_a_request_is_valid(live: Live) -> None:
     assert blocks
     for block in blocks:
         assert live.client.post("/v1/execute", json=json.loads(block)).status_code == 200
+    batches = [block.split("```")[0] for block in text.split("```json batch\n")[1:]]
+    for block in batches:
+        answer = live.client.post("/v1/execute/batch", json=json.loads(block))
+        assert {one["status"] for one in answer.json()["results"]} == {"ok"}

@@ -27,7 +27,7 @@ patient = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow]) 
 def outcome(text: bytes) -> Job | Problem | JobRefused:
     """Give the job, or the refusal."""
     try:
-        return parse(ExecuteRequest, text).job(CEILINGS)
+        return parse(ExecuteRequest, text).job(CEILINGS, {})
     except (Problem, JobRefused) as refusal:
         return refusal
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import re
 import signal
@@ -17,7 +18,11 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from doubles import ScriptedBox
 from serving import state_folder, until
+
+from fumehood.commands import serve
+from sandbox import ForkServerState
 
 ROOT = Path(__file__).resolve().parents[2]
 FUMEHOOD = [sys.executable, "-m", "fumehood"]
@@ -106,6 +111,47 @@ def test_start_up_says_what_there_is_and_a_line_that_works(served: Program) -> N
     assert answer.json()["stdout"] == "42\n"
 
 
+def server(name: str, *, up: bool, reason: str = "", settled: bool = True) -> ForkServerState:
+    """Give what a fork server tells of itself."""
+    return ForkServerState(name=name, up=up, settled=settled, waiting=0, reason=reason)
+
+
+@pytest.mark.parametrize(
+    ("servers", "words"),
+    [
+        ([], "cold: warm.enabled is false"),
+        ([server("bare", up=True), server("data", up=False, settled=False)], "coming up; a run is cold until"),
+        ([server("bare", up=False, reason="no right")], r"Every run is cold, .*: bare \(no right\)"),
+        ([server("bare", up=True), server("data", up=True)], r"Runs are warm, by the fork servers bare, data\.$"),
+        ([server("bare", up=True), server("data", up=False, reason="x")], r"warm, .* bare\. Not up: data \(x\)"),
+    ],
+)
+def test_start_up_says_how_runs_start(servers: list[ForkServerState], words: str) -> None:
+    """Never more than is known by then."""
+    assert re.search(words, serve.warmth(servers))
+
+
+def test_the_log_says_what_came_of_the_fork_servers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once, when it is known of all; a warning where one is not up. A stop ends the wait."""
+    said: list[tuple[int, str]] = []
+    monkeypatch.setattr(serve._log, "log", lambda level, _, text: said.append((level, text)))
+    monkeypatch.setattr(serve, "_LOOK_SECONDS", 0.01)
+    box = ScriptedBox()
+    box.warmth = (server("bare", up=False, settled=False),)
+    stopping = threading.Event()
+    telling = threading.Thread(target=serve._tell_warmth, args=(box, stopping))
+    telling.start()
+    box.warmth = (server("bare", up=False, reason="no right"),)
+    telling.join(5)
+    ((level, text),) = said
+    assert level == logging.WARNING
+    assert "no right" in text
+    stopping.set()
+    box.warmth = (server("bare", up=False, settled=False),)
+    serve._tell_warmth(box, stopping)  # type: ignore[arg-type]
+    assert len(said) == 1
+
+
 def test_python_and_bash_run(served: Program) -> None:
     """With files in and out, arguments and standard input."""
     told = execute(
@@ -127,6 +173,8 @@ def test_the_service_is_ready_and_says_what_it_can(served: Program) -> None:
     assert served.client.get("/readyz").status_code == 200
     told = served.client.get("/v1/capabilities").json()
     assert [one["name"] for one in told["runtimes"]] == ["python", "bash"]
+    assert [one["name"] for one in told["fork_servers"]] == ["bare", "standard", "data"]
+    assert re.search("Fork servers are coming up|Runs are warm|Every run is cold", served.greeting)
 
 
 def test_block_mode_reads_before_it_runs(served: Program) -> None:
@@ -180,7 +228,8 @@ def test_a_run_can_be_cancelled_by_id(served: Program) -> None:
 
 def test_a_closed_connection_frees_the_slot(state: Path) -> None:
     """With one slot, the next call would otherwise wait for the whole sleep."""
-    with program(state, concurrency="1") as running:
+    with program(state, concurrency="1", warm__enabled="false") as running:
+        assert "Runs are cold: warm.enabled is false" in running.greeting
         body = b'{"code": "import time; time.sleep(60)"}'
         head = "POST /v1/execute HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         with socket.create_connection(("127.0.0.1", int(running.address.rpartition(":")[2]))) as connection:
@@ -271,3 +320,6 @@ def test_doctor_finds_this_machine_fit(state: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert "✓ bwrap: " in done.stdout
     assert "✗" not in done.stdout
+    assert re.search(r"^✓ runtime bash: bash 5", done.stdout, re.MULTILINE)
+    assert re.search(r"^[✓-] runs can be warm", done.stdout, re.MULTILINE)
+    assert re.search(r"^[✓-] fork server data", done.stdout, re.MULTILINE)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from fumehood import settings
-from fumehood.settings import Ceilings, Settings, SettingsError, load
+from fumehood.settings import Ceilings, RuntimeSetting, Settings, SettingsError, Warm, load
+from sandbox import Limits, WarmConfig
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -83,6 +84,13 @@ def test_lists_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         ('host = "0.0.0.0"', "host"),
         ('host = "box.example"', "host"),
         ('allowed_hosts = ["*"]', "allowed_hosts"),
+        ("[warm]\ndepth = -1", "warm.depth"),
+        ("[warm]\nsize = 1", "warm.size"),
+        ('[warm.preloads]\nx = ["os; exit"]', "warm.preloads.x.0"),
+        ('[warm.preloads]\n"X y" = []', "warm.preloads.X y.[key]"),
+        ("[[runtimes]]\ncommand = []", "runtimes.0.name"),
+        ('[[runtimes]]\nname = "x"\nshell = "y"', "runtimes.0.shell"),
+        ('[[runtimes]]\nname = "x"\nlimits = { wall_seconds = 0 }', "runtimes.0.limits.wall_seconds"),
         ('api_key = ["ké"]', "api_key"),
         ("port = ", "fumehood.toml"),
     ],
@@ -145,5 +153,48 @@ def test_every_setting_is_documented_with_its_default() -> None:
     """``docs/settings.md`` has a row for each, and for nothing else."""
     text = (DOCS / "settings.md").read_text(encoding="utf-8")
     rows = [line.split("|")[1].strip(" `") for line in text.splitlines() if line.startswith("| `")]
-    known = [name for name in Settings.model_fields if name != "ceilings"]
-    assert sorted(rows) == sorted([*known, *(f"ceilings.{name}" for name in Ceilings.model_fields)])
+    known = {name for name in Settings.model_fields if name not in {"ceilings", "warm", "runtimes"}}
+    known |= {f"ceilings.{name}" for name in Ceilings.model_fields} | {f"warm.{name}" for name in Warm.model_fields}
+    runtime = {"name`, `aliases"} | set(RuntimeSetting.model_fields) - {"name", "aliases"}
+    assert sorted(rows) == sorted(known | runtime)
+
+
+def test_the_examples_in_the_documentation_are_valid(tmp_path: Path) -> None:
+    """Each block of TOML in ``docs/settings.md`` can be loaded as it stands."""
+    text = (DOCS / "settings.md").read_text(encoding="utf-8")
+    blocks = [block.split("```")[0] for block in text.split("```toml\n")[1:]]
+    assert len(blocks) == 3
+    for block in blocks:
+        load(toml(tmp_path, block))
+
+
+def test_the_pool_follows_the_concurrency(tmp_path: Path) -> None:
+    """Twice as many children wait as there are slots, within bounds, unless the operator says how many."""
+    for text, depth in (
+        ("concurrency = 1", 2),
+        ("concurrency = 6", 12),
+        ("concurrency = 500", 32),
+        ("[warm]\ndepth = 5", 5),
+    ):
+        assert load(toml(tmp_path, text)).engine().warm.depth == depth
+
+
+def test_preloads_stand_in_order_of_size_and_one_is_empty(tmp_path: Path) -> None:
+    """The engine takes the first for the smallest, which never goes."""
+    warm = load(toml(tmp_path, '[warm.preloads]\nbig = ["json", "re"]\nsmall = ["json"]')).engine().warm
+    assert [(each.name, each.imports) for each in warm.preloads] == [
+        ("bare", ()),
+        ("small", ("json",)),
+        ("big", ("json", "re")),
+    ]
+    assert load().engine().warm.preloads == WarmConfig().preloads
+    assert load(toml(tmp_path, "[warm]\nenabled = false")).engine().warm.enabled is False
+
+
+def test_a_language_of_the_operators_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its limits are the general ones but for those it names. The variable of that name is set-up's."""
+    monkeypatch.setenv("FUMEHOOD_RUNTIMES", "/var/lib/elsewhere")
+    text = '[[runtimes]]\nname = "perl"\ncommand = ["/usr/bin/perl"]\nsource_name = "main.pl"\n'
+    (runtime,) = load(toml(tmp_path, text + "limits = { cpus = 2 }")).engine().runtimes
+    assert (runtime.name, runtime.command, runtime.limits) == ("perl", ("/usr/bin/perl",), Limits(cpus=2))
+    assert load().runtimes == ()

@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from sandbox import host
+from sandbox.config import Config
 from sandbox.errors import LayerMissing, SetupError
-from sandbox.model import Config, RuntimeKind
+from sandbox.model import RuntimeKind
 
 FACTS = {
     "version": "3.11.2",

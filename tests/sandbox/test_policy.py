@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from plans import HOST
 
 from sandbox import policy
+from sandbox.config import Config
 from sandbox.errors import JobRefused, NotBuilt, OverCeiling
-from sandbox.model import Config, InputFile, Job, Launcher, Limits, Network, NetworkKind, Plan
+from sandbox.model import InputFile, Job, Launcher, Limits, Network, NetworkKind, Plan
+from sandbox.policy import STANDING_PLACES
 
 WATCHED = replace(HOST, meter_kind="watch", as_root=False)
 CONFIG = Config()
@@ -228,7 +230,7 @@ def targets(*paths: str) -> list[tuple[int, tuple[str, ...]]]:
 
 def test_writable_places_are_the_standing_ones_and_the_jobs() -> None:
     """One folder each; the standing ones may be named and are not doubled."""
-    standing = [(place.mode, place.targets) for place in policy.STANDING_PLACES]
+    standing = [(place.mode, place.targets) for place in STANDING_PLACES]
     assert standing == [(0o755, ("/workspace", "/mnt/data")), (0o1777, ("/tmp",)), (0o1777, ("/dev/shm",))]
     assert targets() == targets("/tmp", "/workspace", "/mnt/data", "/dev/shm", "/tmp") == []
     assert targets("/srv/b", "/srv/a", "/srv/a") == [(0o755, ("/srv/a",)), (0o755, ("/srv/b",))]
@@ -279,7 +281,7 @@ def test_writable_places_are_apart_and_none_is_the_systems(paths: list[str]) -> 
     if field:
         assert field.startswith("writable_paths.")
         return
-    every = [target for place in (*policy.STANDING_PLACES, *places) for target in place.targets]
+    every = [target for place in (*STANDING_PLACES, *places) for target in place.targets]
     assert len(set(every)) == len(every)
     for target in every:
         assert target.startswith("/")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import json
 import os
 import re
@@ -19,7 +20,8 @@ from typing import Any
 
 import pytest
 
-from sandbox import Config, Sandbox, selfcheck
+from sandbox import Config, Preload, Sandbox, SetupError, WarmConfig, selfcheck
+from sandbox.zygote import Zygotes
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +32,7 @@ def config(runtimes_dir: Path | None) -> Iterator[Config]:
         state_dir=state,
         runtimes_dir=runtimes_dir,
         may_lack=frozenset({"cgroup"}),
+        warm=WarmConfig(preloads=(Preload("bare", ()),)),
         uid_base=2_050_000_000 + os.getpid() % 4096 * 64,
         slots=64,
     )
@@ -77,6 +80,8 @@ SAME_OUTSIDE = {
     "no address outside is reachable": "a machine that has no route says the same; the probe of the interfaces differs",
     "an unknown call is refused": "the kernel itself does not know the call; the probe of a known one differs",
 }
+if {name for _, name in socket.if_nameindex()} == {"lo"}:
+    SAME_OUTSIDE["the network is loopback alone"] = "this machine has no other either"
 TELLING = [probe for probe in selfcheck._PROBES if probe.name not in SAME_OUTSIDE]
 
 
@@ -96,7 +101,8 @@ def test_all_holds_here(config: Config) -> None:
     """Every check of doctor and /readyz, each with a name of its own, and every promised layer among them."""
     findings = selfcheck.examine(config)
     assert [finding for finding in findings if finding.required and not finding.held] == []
-    assert [finding.name for finding in findings if not finding.required] in ([], ["cgroup is missing, as accepted"])
+    optional = {finding.name for finding in findings if not finding.required}
+    assert optional - {"cgroup is missing, as accepted"} == {"runs can be warm", "fork server bare"}
     assert len({finding.name for finding in findings}) == len(findings)
     layers = {finding.layer for finding in findings if finding.held}
     assert layers >= {"user", "pid", "mount", "net", "ipc", "uts", "seccomp", "no_new_privs"}
@@ -106,11 +112,26 @@ def test_all_holds_here(config: Config) -> None:
 def test_a_missing_cgroup_is_told_and_does_not_fail(config: Config) -> None:
     """Accepted by the operator: said with its reason and what would mend it."""
     findings = selfcheck.examine(replace(config, cgroup_parent="/fumehood-has-no-such-group"))
-    (missing,) = [finding for finding in findings if not finding.held]
+    (missing,) = [finding for finding in findings if not finding.held and "warm" not in finding.name]
     assert (missing.layer, missing.required) == ("cgroup", False)
     assert "fumehood-has-no-such-group" in missing.detail
     assert "unix sockets" in missing.detail
     assert missing.remedy
+
+
+def test_why_runs_are_cold_is_told_and_does_not_fail(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the host refuses a fork server: its word, and what would mend it. Switched off is told as that."""
+
+    def refuse(*_: object) -> None:
+        raise SetupError("fork server", errno.EPERM)
+
+    monkeypatch.setattr(Zygotes, "_start", refuse)
+    warm, server = selfcheck._warmth(config)
+    assert (warm.held, warm.required, server.held, server.required) == (False, False, False, False)
+    assert warm.detail == server.detail == "fork server: Operation not permitted"
+    assert warm.remedy
+    (off,) = selfcheck._warmth(replace(config, warm=WarmConfig(enabled=False)))
+    assert (off.name, off.held, off.required, off.detail) == (warm.name, False, False, "switched off")
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -76,9 +77,9 @@ def stage() -> Iterator[Stage]:
         scope.enter_context(far)
         near.settimeout(0)
         ends = {}
-        for name in ("stdin", "stdout", "stderr", "gate"):
+        for name in ("stdin", "stdout", "stderr"):
             reader, writer = (scope.enter_context(FileIO(fd, mode)) for fd, mode in zip(os.pipe(), "rw", strict=True))
-            ends[name] = (writer, reader) if name in ("stdin", "gate") else (reader, writer)
+            ends[name] = (writer, reader) if name == "stdin" else (reader, writer)
             os.set_blocking(ends[name][0].fileno(), False)
         pid = os.posix_spawn("/bin/sleep", ["sleep", "60"], {})
         guest = os.pidfd_open(pid)
@@ -89,11 +90,12 @@ def stage() -> Iterator[Stage]:
         child = Child(
             control=near,
             messages=wire.Reader(1 << 20),
+            said=(),
             guest=guest,
             stdin=ends["stdin"][0],
             stdout=ends["stdout"][0],
             stderr=ends["stderr"][0],
-            gate=ends["gate"][0],
+            started=time.monotonic(),
             meter=meter,
             layers=(),
             launcher=Launcher.COLD,
@@ -108,6 +110,17 @@ def test_output_and_the_end_may_be_seen_in_one_look(stage: Stage) -> None:
     stage.say(OVER, DONE)
     end = supervise(stage.child, PLAN)
     assert (end.stdout.head, end.stderr.head, end.wait_status, end.cause) == (b"out", b"err", 0, None)
+
+
+@pytest.mark.parametrize(("poll_seconds", "seconds"), [(None, 0.1), (0.05, 0.7)], ids=["counted", "watched"])
+def test_what_was_spent_since_a_watchs_last_look_is_counted(
+    stage: Stage, poll_seconds: float | None, seconds: float
+) -> None:
+    """The main process's own account stands in for what nobody saw; a kernel that counts is believed alone."""
+    stage.meter.poll_seconds = poll_seconds
+    stage.meter.now = reading(cpu_seconds=0.1)
+    stage.say({"over": {"status": 0, "cpu_seconds": 0.7, "max_rss_bytes": 0}}, DONE)
+    assert supervise(stage.child, PLAN).reading.cpu_seconds == seconds
 
 
 def test_what_is_written_after_the_end_is_not_awaited(stage: Stage) -> None:

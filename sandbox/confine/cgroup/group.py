@@ -30,6 +30,7 @@ PARENT = "fumehood"
 _SWEEPABLE = re.compile(r"([1-9][0-9]*-[0-9]+)(?:\.[A-Za-z0-9_-]+)+")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _PATIENCE_SECONDS = 3.0
+_READ_BYTES = 4096
 _PAUSES = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)
 
 
@@ -238,9 +239,9 @@ def words(path: str) -> list[str]:
     """Return the blank-separated words of a control file. Raises OSError."""
     fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        parts = []
-        while part := os.read(fd, 65536):
-            parts.append(part)
+        parts = [os.read(fd, _READ_BYTES)]
+        while len(parts[-1]) == _READ_BYTES:  # a shorter read of a control file was its end
+            parts.append(os.read(fd, _READ_BYTES))
     finally:
         os.close(fd)
     return b"".join(parts).decode().split()

@@ -17,6 +17,7 @@ from sandbox.confine.seccomp.profile import (
     Profile,
     Rule,
     load_profile,
+    permitting,
     shipped_profiles,
     shipped_watch_profile,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "compile_filter",
     "compile_filters",
     "load_profile",
+    "permitting",
     "shipped_profiles",
     "shipped_watch_profile",
 ]

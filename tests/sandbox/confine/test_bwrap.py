@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 
-from sandbox import Config, InputFile, Job, Sandbox, host, spawn
+from sandbox import Config, InputFile, Job, Launcher, Sandbox, host
 from sandbox.confine import bwrap
 from sandbox.model import Bind
+from sandbox.starter import Started, Starter
 
 ROOT = Path(__file__).resolve().parents[3]
 HOSTILE = "/hostile-9c41"
@@ -50,13 +53,13 @@ def test_no_path_of_a_caller_or_a_guest_is_a_mount_point_of_bwraps(
 ) -> None:
     """Links that are followed during set-up are how a run got out: bwrap is told the same words for every job."""
     started: list[tuple[str, ...]] = []
-    real = spawn.SpawnThread.start
+    real = Starter.start
 
-    def start(self: spawn.SpawnThread, argv: Sequence[str], *rest: object) -> subprocess.Popen[bytes]:
+    def start(self: Starter, scope: contextlib.ExitStack, argv: Sequence[str], uid: int | None) -> Started:
         started.append(tuple(argv))
-        return real(self, argv, *rest)  # type: ignore[arg-type]
+        return real(self, scope, argv, uid)
 
-    monkeypatch.setattr(spawn.SpawnThread, "start", start)
+    monkeypatch.setattr(Starter, "start", start)
     config = Config(
         state_dir=state,
         runtimes_dir=runtimes_dir,
@@ -80,7 +83,8 @@ def test_no_path_of_a_caller_or_a_guest_is_a_mount_point_of_bwraps(
             ),
         )
         for job in jobs:
-            assert box.run(job).stderr == ""
+            assert box.run(replace(job, launcher=Launcher.COLD)).stderr == ""
+    started = [argv for argv in started if argv[-len(box.host.init) :] == box.host.init]
     assert len(started) == len(jobs)
     assert len(set(started)) == 1
     assert HOSTILE[1:] not in " ".join(started[0])

@@ -152,32 +152,45 @@ def test_what_has_no_wire_form_is_not_sent(value: Any) -> None:
 
 
 def test_a_message_brings_its_descriptors() -> None:
-    """They arrive close-on-exec, with a message of any size."""
+    """They arrive close-on-exec, with a message of any size, and are given out once."""
     near, far = socket.socketpair()
     with near, far, open(os.devnull, "rb") as file:  # noqa: PTH123 - as short as it is
         wire.send(near, {"x": b"y" * 100_000}, [file.fileno(), file.fileno()])
-        message, descriptors = wire.receive(far, wire.Reader(1 << 20))
+        inbox = wire.Inbox(far, 1 << 20)
+        assert inbox.receive() == {"x": b"y" * 100_000}
+        descriptors = inbox.descriptors()
         try:
-            assert message == {"x": b"y" * 100_000}
             assert len(descriptors) == 2
             assert not any(map(os.get_inheritable, descriptors))
             assert all(os.path.sameopenfile(file.fileno(), each) for each in descriptors)
+            assert inbox.descriptors() == []
         finally:
             for each in descriptors:
                 os.close(each)
 
 
-@pytest.mark.parametrize(
-    "data", [b"\xff\xff\xff\xff", wire.encode(1) * 2, b"\1\0\0\0x"], ids=["long", "two", "nonsense"]
-)
-def test_what_is_no_single_message_closes_the_descriptors_it_brought(data: bytes) -> None:
+def test_messages_that_come_together_are_given_one_by_one() -> None:
+    """A cold run's init finds stage and job in one read."""
+    near, far = socket.socketpair()
+    with near, far:
+        for value in ("stage", {"job": 1}):
+            wire.send_down(near, value)
+        near.close()
+        inbox = wire.Inbox(far, 1 << 10, wire.unpack)
+        assert [inbox.receive(), inbox.receive(), inbox.receive()] == ["stage", {"job": 1}, None]
+
+
+@pytest.mark.parametrize("data", [b"\xff\xff\xff\xff", b"\1\0\0\0x"], ids=["long", "nonsense"])
+def test_what_is_no_message_leaves_no_descriptor(data: bytes) -> None:
     """A peer cannot fill our table of descriptors with what we refuse."""
     near, far = socket.socketpair()
     with near, far:
         before = len(os.listdir("/proc/self/fd"))  # noqa: PTH208 - a count
         socket.send_fds(near, [data], [0, 1, 2])
+        inbox = wire.Inbox(far, 1 << 10)
         with pytest.raises(wire.WireError):
-            wire.receive(far, wire.Reader(1 << 10))
+            inbox.receive()
+        inbox.close()
         assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208 - a count
 
 
@@ -188,4 +201,4 @@ def test_the_end_of_the_stream_is_no_message() -> None:
         with near, far:
             near.sendall(sent)
             near.close()
-            assert wire.receive(far, wire.Reader(100)) == (None, [])
+            assert wire.Inbox(far, 100).receive() is None

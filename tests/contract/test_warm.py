@@ -1,0 +1,244 @@
+"""What only warmth could get wrong: one run's traces in the next, and servers that age, die or are overrun."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sandbox import Config, Job, Launcher, Limits, Sandbox, Status
+from sandbox.config import Preload, WarmConfig
+from sandbox.zygote import imports_of
+
+SOON_SECONDS = 5.0
+RUNS = 10  # more than wait in any server, so that the next run's child is made after the last one's end
+
+
+def soon(condition: Callable[[], bool]) -> bool:
+    """Wait a few seconds at most."""
+    deadline = time.monotonic() + SOON_SECONDS
+    while not (met := condition()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return met
+
+
+# What a run does, what a later one looks for, and what it must find.
+TRACES = (
+    (
+        "import json; json.dumps = None; json.mark = 1",
+        "import json; print(hasattr(json, 'mark'), json.dumps(1))",
+        "False 1",
+    ),
+    ("import builtins; builtins.print = None; builtins.mark = 1", "print('mark' in dir(__builtins__))", "False"),
+    ("import os; os.environ['MARK'] = '1'", "import os; print('MARK' in os.environ)", "False"),
+    ("import sys; sys.path.append('/mark')", "import sys; print('/mark' in sys.path)", "False"),
+    ("import atexit; atexit.register(print, 'mark')", "pass", ""),
+    ("import signal; signal.signal(signal.SIGUSR1, print)", "import signal; print(signal.getsignal(10))", "0"),
+    ("import os; os.umask(0)", "import os; print(oct(os.umask(0)))", "0o22"),
+    (
+        "open('mark', 'w'); open('/tmp/mark', 'w'); open('/dev/shm/mark', 'w')",
+        "import os; print([p for p in ('mark', '/tmp/mark', '/dev/shm/mark') if os.path.exists(p)])",
+        "[]",
+    ),
+    (
+        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (20, 20))",
+        "import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE))",
+        "(256, 256)",
+    ),
+    ("import locale, sys; sys.setrecursionlimit(50)", "import sys; print(sys.getrecursionlimit())", "1000"),
+    ("import gc; gc.disable()", "import gc; print(gc.isenabled())", "True"),
+    (
+        "import socket; t = socket.socket(socket.AF_UNIX); t.bind(chr(0) + 'mark')",
+        "import socket; s = socket.socket(socket.AF_UNIX); s.bind(chr(0) + 'mark'); print('free')",
+        "free",
+    ),
+    ("import numpy; numpy.random.seed(1); numpy.mark = 1", "import numpy; print(hasattr(numpy, 'mark'))", "False"),
+    (
+        "import threading, time; threading.Thread(target=time.sleep, args=(99,), daemon=True).start()",
+        "import threading; print(threading.active_count())",
+        "1",
+    ),
+)
+
+
+@pytest.mark.parametrize(("act", "look", "found"), TRACES, ids=[act[:40] for act, _, _ in TRACES])
+def test_a_run_leaves_no_trace_in_the_next(warm_box: Sandbox, act: str, look: str, found: str) -> None:
+    """Whatever it does to modules, process, files or kernel objects; the control finds its own trace."""
+    mine = warm_box.run(Job(code=f"{act}\n{look}"))
+    for _ in range(RUNS):
+        assert warm_box.run(Job(code=act)).launcher is Launcher.WARM
+        later = warm_box.run(Job(code=look))
+        assert (later.launcher, later.stdout.strip()) == (Launcher.WARM, found)
+    assert (mine.stdout + mine.stderr).strip() != found or found in {"1", "0"}
+
+
+def test_a_flood_of_callers_gets_an_answer_each(warm_box: Sandbox) -> None:
+    """Far more callers at once than children wait: they queue, nothing fails."""
+    with ThreadPoolExecutor(64) as callers:
+        results = list(callers.map(lambda n: warm_box.run(Job(code=f"print({n})")), range(256)))
+    assert [(each.status, each.stdout) for each in results] == [(Status.OK, f"{n}\n") for n in range(256)]
+    assert {each.launcher for each in results} == {Launcher.WARM}
+
+
+def test_warm_runs_leave_nothing(warm_box: Sandbox) -> None:
+    """When the gaps are filled again there are as many processes, descriptors and groups as before."""
+    soon(lambda: full(warm_box))
+    before = census(warm_box.config)
+    for code in (
+        "print(1)",
+        "import os; os._exit(3)",
+        "import os; os.fork() or os.setsid()",
+        "x = bytearray(700 << 20)",
+    ):
+        for _ in range(RUNS):
+            warm_box.run(Job(code=code))
+    assert soon(lambda: full(warm_box) and census(warm_box.config) == before), (before, census(warm_box.config))
+
+
+def full(box: Sandbox) -> bool:
+    """Whether every server has its children."""
+    return all(server["waiting"] == box.config.warm.depth for server in box.warmth)
+
+
+def census(config: Config) -> dict[str, int]:
+    """Count our descriptors, and living processes under guest uids."""
+    uids = range(config.uid_base, config.uid_base + config.slots)
+    living = 0
+    for entry in Path("/proc").iterdir():
+        try:
+            fields = dict(line.split(":\t", 1) for line in (entry / "status").read_text().splitlines() if ":\t" in line)
+        except OSError:
+            continue
+        living += int(fields["Uid"].split()[0]) in uids and fields["State"][0] not in "ZX"
+    links = []
+    for entry in Path("/proc/self/fd").iterdir():
+        with contextlib.suppress(OSError):  # what lists them
+            links.append(entry.readlink())
+    held = [link for link in links if link.parent.name != "slots"]  # a slot's lock is kept for the next run
+    return {"descriptors": len(held), "processes": living}
+
+
+@pytest.fixture
+def small(config: Config) -> Iterator[Callable[..., Sandbox]]:
+    """Give engines with one server of few children."""
+    boxes: list[Sandbox] = []
+
+    def make(**changed: object) -> Sandbox:
+        warm = WarmConfig(preloads=(Preload("bare", ()), Preload("json", ("json",))), depth=2)
+        boxes.append(Sandbox(replace(config, warm=replace(warm, **changed))))  # type: ignore[arg-type]
+        assert soon(lambda: full(boxes[-1])), boxes[-1].warmth
+        return boxes[-1]
+
+    yield make
+    for box in boxes:
+        box.close()
+
+
+def servers() -> list[int]:
+    """Give the processes in which our fork servers run."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            words = (entry / "cmdline").read_bytes()
+            parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
+            grandparent = Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()[1]
+        except (OSError, IndexError):
+            continue
+        if b"zygote" in words and words.startswith(b"/opt/python") and int(grandparent) == os.getpid():
+            found.append(int(entry.name))
+    return found
+
+
+def test_a_killed_server_is_replaced_without_a_failed_run(small: Callable[..., Sandbox]) -> None:
+    """Its waiting children die with it; runs go on, cold if they must, and warm again soon."""
+    others = servers()
+    box = small()
+    for _ in range(3):
+        for pid in set(servers()) - set(others):
+            os.kill(pid, signal.SIGKILL)
+        for _ in range(4):
+            assert box.run(Job(code="print(1)")).stdout == "1\n"
+        assert soon(lambda: full(box)), box.warmth
+        assert box.run(Job(code="print(1)")).launcher is Launcher.WARM
+
+
+def test_a_server_is_replaced_after_its_runs(small: Callable[..., Sandbox]) -> None:
+    """What the runs of one server share, the hash seed among it, does not last; no run fails over it."""
+    box = small(runs_per_server=3)
+    seeds = set()
+    for _ in range(16):
+        result = box.run(Job(code="print(hash('abc'))"))
+        assert result.status is Status.OK
+        seeds.add(result.stdout)
+    assert len(seeds) > 2
+
+
+def test_a_server_that_nobody_uses_is_let_go_and_comes_back(small: Callable[..., Sandbox]) -> None:
+    """All but the smallest one."""
+    box = small(idle_seconds=0.2)
+    box._zygotes._nests[1]._wake.set()
+    time.sleep(0.5)
+    box._zygotes._nests[1]._wake.set()
+    assert soon(lambda: [server["up"] for server in box.warmth] == [True, False]), box.warmth
+    assert box.run(Job(code="import json; print(json.dumps(1))")).stdout == "1\n"
+    assert soon(lambda: bool(box.warmth[1]["up"]))
+
+
+def test_the_smallest_server_that_has_the_imports_is_chosen(small: Callable[..., Sandbox]) -> None:
+    """What no server has is imported by the run; a preloaded module is not yet among the guest's names."""
+    box = small()
+    code = "import sys; print('json' in sys.modules)"
+    assert box.run(Job(code=code)).stdout == "False\n"
+    assert box.run(Job(code=f"{code}\nif 0:\n    import json")).stdout == "True\n"
+    assert (
+        box.run(Job(code="try:\n    json\nexcept NameError:\n    print('not yet')\nimport json")).stdout == "not yet\n"
+    )
+    assert box.run(Job(code="import csv; print(csv.__name__)")).stdout == "csv\n"
+
+
+def test_a_job_that_asks_for_cold_is_cold(warm_box: Sandbox) -> None:
+    """And has a hash seed and an address layout of its own."""
+    job = Job(code="print(hash('abc'), id(object()))", launcher=Launcher.COLD)
+    results = [warm_box.run(job) for _ in range(3)]
+    assert {each.launcher for each in results} == {Launcher.COLD}
+    assert len({each.stdout for each in results}) == 3
+
+
+def test_threads_of_a_library_follow_the_jobs_cpus(warm_box: Sandbox) -> None:
+    """A data stack that was imported for one processor is not lent to a run with two."""
+    if warm_box.host_cpus < 2:
+        pytest.skip("one processor")
+    code = "import os, sys; print('numpy' in sys.modules, os.environ['OMP_NUM_THREADS'])\nimport numpy"
+    assert warm_box.run(Job(code=code)).stdout == "True 1\n"
+    assert warm_box.run(Job(code=code, limits=Limits(cpus=2.0))).stdout == "False 2\n"
+    assert warm_box.run(Job(code=code, env={"MPLBACKEND": "svg"})).stdout == "False 1\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("import os, sys as system\nfrom a.b import c", {"os", "sys", "a"}),
+        ("  import x.y.z\n\tfrom .rel import q", {"x", ""}),
+        ("# import no\n'import no'\nimportant = 1", set()),
+        ("if 1: import missed", set()),
+        ("import a;import b", {"a"}),
+    ],
+)
+def test_imports_are_read_off_the_source(source: str, names: set[str]) -> None:
+    """As a hint: what is missed is imported by the run itself."""
+    assert imports_of(source.encode()) == names
+
+
+@pytest.mark.parametrize("text", [b"import " * 100_000, b"import a, " * 100_000, b" " * 1_000_000, b"from " * 200_000])
+def test_hostile_source_costs_no_time(text: bytes) -> None:
+    """The pattern is linear."""
+    started = time.monotonic()
+    imports_of(text)
+    assert time.monotonic() - started < 1
