@@ -106,8 +106,11 @@ class Sandbox:
             SetupError: a step of ours failed; nothing is known of the guest.
         """
         plan = policy.plan(job, self.host, self.config)
-        with contextlib.ExitStack() as scope:
-            end = supervise(self._child(plan, scope), plan, cancel)
+        try:
+            with contextlib.ExitStack() as scope:
+                end = supervise(self._child(plan, scope), plan, cancel)
+        except OSError as error:  # descriptors, processes or memory ran out on our side
+            raise SetupError("run", error.errno or 0, str(error)) from error
         return collect.judge(end, plan)
 
     def _child(self, plan: Plan, scope: contextlib.ExitStack) -> Child:

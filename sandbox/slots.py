@@ -16,6 +16,8 @@ from sandbox.errors import SetupError
 
 PLACE = Path("/run/fumehood/slots")
 
+_PATIENCE_SECONDS = 10.0
+
 
 class Slots:
     """Lends uids ``base … base + count - 1``; a uid once locked stays this process's until :meth:`close`."""
@@ -24,7 +26,7 @@ class Slots:
         self._folder = folder
         self._base = base
         self._count = count
-        self._lock = threading.Lock()
+        self._given = threading.Condition()
         self._idle: list[int] = []
         self._held: dict[int, int] = {}
         try:
@@ -33,22 +35,30 @@ class Slots:
             raise SetupError("slot", error.errno or 0, str(folder)) from error
 
     def take(self) -> int:
-        """Give a uid. Raises SetupError when every slot is in use."""
-        with self._lock:
-            if self._idle:
-                return self._idle.pop()
-            for uid in range(self._base, self._base + self._count):
-                if uid in self._held:
-                    continue
-                descriptor = os.open(self._folder / str(uid), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-                try:
-                    fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                except BlockingIOError:
-                    os.close(descriptor)
-                    continue
-                self._held[uid] = descriptor
-                return uid
-        raise SetupError("slot", 0, f"all {self._count} guest uids are in use")
+        """Give a uid, if need be after a wait for one to be given back. Raises SetupError when none was for long."""
+        with self._given:
+            uid = self._find()
+            if uid is None and self._given.wait_for(lambda: bool(self._idle), _PATIENCE_SECONDS):
+                uid = self._idle.pop()
+        if uid is None:
+            raise SetupError("slot", 0, f"all {self._count} guest uids have been in use for {_PATIENCE_SECONDS:g} s")
+        return uid
+
+    def _find(self) -> int | None:
+        if self._idle:
+            return self._idle.pop()
+        for uid in range(self._base, self._base + self._count):
+            if uid in self._held:
+                continue
+            descriptor = os.open(self._folder / str(uid), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                os.close(descriptor)
+                continue
+            self._held[uid] = descriptor
+            return uid
+        return None
 
     def lend(self, scope: contextlib.ExitStack) -> int:
         """Give a uid until the scope ends. Raises SetupError when every slot is in use."""
@@ -58,12 +68,13 @@ class Slots:
 
     def give(self, uid: int) -> None:
         """Take a uid back for the next run."""
-        with self._lock:
+        with self._given:
             self._idle.append(uid)
+            self._given.notify()
 
     def close(self) -> None:
         """Let go of every lock."""
-        with self._lock:
+        with self._given:
             for descriptor in self._held.values():
                 os.close(descriptor)
             self._held.clear()

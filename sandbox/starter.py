@@ -48,6 +48,8 @@ class Starter:
 
     def __init__(self, machine: str) -> None:
         self._machine = machine
+        self._lock = threading.Lock()
+        self._closed = False
         self._orders: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._serve, name="sandbox-spawn", daemon=True)
         self._thread.start()
@@ -81,12 +83,17 @@ class Starter:
                     argv, stdin=stdin, stdout=subprocess.DEVNULL, stderr=stderr, env={}, cwd="/", close_fds=True
                 )
 
-        self._orders.put((work, future))
+        with self._lock:
+            if self._closed:
+                raise SetupError("start bwrap", 0, "the engine is closed")
+            self._orders.put((work, future))
         return future.result()
 
     def close(self) -> None:
         """End the thread, and by that whatever it started and nobody has waited for."""
-        self._orders.put(None)
+        with self._lock:
+            self._closed = True
+            self._orders.put(None)
         self._thread.join()
 
     def _serve(self) -> None:

@@ -7,9 +7,7 @@ import logging
 import queue
 import threading
 
-from sandbox.errors import SandboxError
-
-_MOST_WAITING = 64
+_MOST_WAITING = 16
 _log = logging.getLogger(__name__)
 
 
@@ -41,5 +39,5 @@ class Undertaker:
 def _close(scope: contextlib.ExitStack) -> None:
     try:
         scope.close()
-    except SandboxError:
+    except Exception:  # noqa: BLE001 - whatever it is, the next scope must be closed too
         _log.exception("something of a run that is over could not be taken down")

@@ -153,7 +153,7 @@ class Nest:
             try:
                 while not self._closing and self._tend():
                     pause = _FIRST_PAUSE_SECONDS
-            except SandboxError as error:
+            except (SandboxError, OSError) as error:
                 self.reason = str(error)
                 _log.warning("fork server %s: %s", self.preload.name, error)
                 self._drop()

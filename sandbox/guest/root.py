@@ -55,8 +55,8 @@ def prepare(stage: dict[str, Any]) -> int:
     scratch = libc.clone_tree(_SCRATCH)
     libc.unmount(_SCRATCH, libc.MNT_DETACH)
     os.rmdir(_SCRATCH)
-    for place in stage["writable"]:
-        _writable_place(scratch, place)
+    for number, place in enumerate(stage["writable"]):
+        _writable_place(scratch, f"standing-{number}", place)
     for path, text in stage["laid_links"]:
         os.makedirs(path.rpartition("/")[0], exist_ok=True)
         os.symlink(text, path)
@@ -65,8 +65,8 @@ def prepare(stage: dict[str, Any]) -> int:
 
 def finish(scratch: int, job: dict[str, Any]) -> None:
     """Add what the job decides (:data:`.wire.JOB_KEYS`), and end all writing but in its places. Raises OSError."""
-    for place in job["writable"]:
-        _writable_place(scratch, place)
+    for number, place in enumerate(job["writable"]):
+        _writable_place(scratch, f"own-{number}", place)
     # What is there by now, directories and links of ours, is not the guest's to pay for.
     space = os.statvfs(WORKSPACE)
     options = f"size={job['disk_bytes']},nr_inodes={job['inodes'] + space.f_files - space.f_ffree}"
@@ -96,10 +96,9 @@ def _proc() -> None:
             libc.mount("/dev/null", f"{folder}/{name}", None, libc.MS_BIND)
 
 
-def _writable_place(scratch: int, place: list[Any]) -> None:
-    """Make a directory of the one tmpfs whose quota holds over all of them, and let it appear at its paths."""
+def _writable_place(scratch: int, folder: str, place: list[Any]) -> None:
+    """Make the directory ``folder`` of the one tmpfs whose quota holds over all, and let it appear at its paths."""
     mode, targets = place
-    folder = targets[0].replace("/", ":")
     os.mkdir(folder, dir_fd=scratch)
     os.chmod(folder, mode, dir_fd=scratch)
     for target in targets:

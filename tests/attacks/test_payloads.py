@@ -37,7 +37,8 @@ from typing import Any
 import pytest
 
 from sandbox import Config, Job, LayerMissing, Limits, Result, Sandbox, Status
-from sandbox.model import Launcher, WarmConfig
+from sandbox.config import WarmConfig
+from sandbox.model import Launcher
 
 METERS = ("cgroup", "watch")
 LAUNCHERS = (Launcher.COLD,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -46,6 +47,21 @@ def test_a_dead_services_uids_are_free(tmp_path: Path) -> None:
     os.waitpid(pid, 0)
     slots = Slots(tmp_path, 5000, 1)
     assert slots.take() == 5000
+    slots.close()
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Do not wait long for a uid that nobody will give back."""
+    monkeypatch.setattr("sandbox.slots._PATIENCE_SECONDS", 0.2)
+
+
+def test_a_uid_that_is_given_back_in_time_is_waited_for(tmp_path: Path) -> None:
+    """A run's end is taken care of after its answer; the next run may come before its uid is back."""
+    slots = Slots(tmp_path, 5000, 1)
+    uid = slots.take()
+    threading.Timer(0.05, slots.give, (uid,)).start()
+    assert slots.take() == uid
     slots.close()
 
 

@@ -2,7 +2,6 @@
 # wall: RLIMIT_CORE is 1 and stays so: no file, and no handler either
 # expect: signaled
 # signal: SIGSEGV
-# open: init lowers its own limit to 0 before it forks the guest, which cannot raise it again
 
 import ctypes
 import os
