@@ -31,6 +31,12 @@ _MASKED = (
     "slabinfo",
     "vmallocinfo",
 )
+# Of the run's own network namespace. What waits in a connection that nobody has accepted is charged to no cgroup.
+_NETWORK = (
+    ("core/somaxconn", b"64"),
+    ("ipv4/tcp_rmem", b"4096 65536 262144"),
+    ("ipv4/tcp_wmem", b"4096 16384 262144"),
+)
 _SCRATCH = "/run/scratch"
 
 
@@ -48,6 +54,8 @@ def prepare(stage: dict[str, Any]) -> int:
         os.symlink(text, NEW_ROOT + path)
     _devices()
     _proc()
+    for path, text in _NETWORK:
+        _write(f"/proc/sys/net/{path}", text)
     libc.enter_root(NEW_ROOT)
     os.makedirs(JOB_DIRECTORY)
     os.mkdir(_SCRATCH)
@@ -71,11 +79,10 @@ def finish(scratch: int, job: dict[str, Any]) -> None:
     space = os.statvfs(WORKSPACE)
     options = f"size={job['disk_bytes']},nr_inodes={job['inodes'] + space.f_files - space.f_ffree}"
     libc.mount(None, WORKSPACE, None, libc.MS_REMOUNT | libc.MS_NOSUID | libc.MS_NODEV, options)
-    _write(JOB_DIRECTORY, job["source_name"], job["code"], 0o444)
+    _make(f"{JOB_DIRECTORY}/{job['source_name']}", job["code"], 0o444)
     for path, content in job["files"]:
-        folder, _, leaf = path.rpartition("/")
-        os.makedirs(f"{WORKSPACE}/{folder}", exist_ok=True)
-        _write(f"{WORKSPACE}/{folder}", leaf, content, 0o644)
+        os.makedirs(os.path.dirname(f"{WORKSPACE}/{path}"), exist_ok=True)
+        _make(f"{WORKSPACE}/{path}", content, 0o644)
     libc.mount(None, "/", None, libc.MS_REMOUNT | libc.MS_BIND | libc.MS_RDONLY | libc.MS_NOSUID | libc.MS_NODEV)
 
 
@@ -106,9 +113,15 @@ def _writable_place(scratch: int, folder: str, place: list[Any]) -> None:
         libc.attach_tree(scratch, folder, target)
 
 
-def _write(folder: str, name: str, content: bytes, mode: int) -> None:
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-    descriptor = os.open(f"{folder}/{name}", flags, mode)
+def _make(path: str, content: bytes, mode: int) -> None:
+    _put(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, mode), content)
+
+
+def _write(path: str, content: bytes) -> None:
+    _put(os.open(path, os.O_WRONLY | os.O_CLOEXEC), content)
+
+
+def _put(descriptor: int, content: bytes) -> None:
     try:
         view = memoryview(content)
         while view:

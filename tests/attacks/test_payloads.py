@@ -41,7 +41,7 @@ from sandbox.config import WarmConfig
 from sandbox.model import Launcher
 
 METERS = ("cgroup", "watch")
-LAUNCHERS = (Launcher.COLD,)
+LAUNCHERS = (Launcher.COLD, Launcher.WARM)
 PAYLOADS = sorted(Path(__file__).with_name("payloads").glob("*.*"))
 LANGUAGES = {".py": "python", ".sh": "bash"}
 SECRET = "FH-CANARY-" + secrets.token_hex(8)

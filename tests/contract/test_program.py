@@ -178,6 +178,20 @@ FAILURES = (
     bash("trap", "trap 'echo bye; exit 4' EXIT; false", stdout="bye\n", **error(4)),
 )
 EXITS = (
+    python("fork-end", "import os\npid = os.fork()\nif pid: print(os.waitpid(pid, 0)[1])", stdout="0\n"),
+    python("fork-exit", "import os, sys\nif os.fork() == 0: sys.exit(3)\nprint(os.wait()[1] >> 8)", stdout="3\n"),
+    python(
+        "fork-raise",
+        "import os, sys\nif os.fork() == 0:\n    sys.stderr = None\n    1 / 0\nprint(os.wait()[1] >> 8)",
+        stdout="1\n",
+    ),
+    python("own-exit", "import os\nos._exit = os.kill = os.getpid = lambda *_: None\nprint(1)", stdout="1\n"),
+    python(
+        "stopped",
+        "import os, signal\nif os.fork():\n    os.kill(os.getpid(), signal.SIGSTOP)\n    print('on')\n"
+        "else:\n    import time; time.sleep(0.2); os.kill(os.getppid(), signal.SIGCONT)",
+        stdout="on\n",
+    ),
     python("none", "import sys; sys.exit()"),
     python("text", "import sys; sys.exit('why')", stderr="why\n", **error()),
     python("256", "import sys; sys.exit(256)"),

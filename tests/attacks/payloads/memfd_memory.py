@@ -3,7 +3,6 @@
 # expect: memory_limit
 # expect-watch: error
 # limits: memory_bytes=134217728
-# open-watch: the filter for a watch is not loaded yet
 
 import os
 

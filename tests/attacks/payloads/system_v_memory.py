@@ -3,7 +3,6 @@
 # expect: memory_limit
 # expect-watch: signaled
 # limits: memory_bytes=134217728
-# open-watch: the filter for a watch is not loaded yet
 
 import ctypes
 

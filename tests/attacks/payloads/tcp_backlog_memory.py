@@ -2,8 +2,6 @@
 # wall: the length of a backlog
 # expect: any
 # limits: memory_bytes=33554432 wall_seconds=15
-# open-watch:
-# open: connections that wait to be accepted are charged to nobody, and 4096 of them may wait
 
 import socket
 import time

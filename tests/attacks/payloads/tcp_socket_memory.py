@@ -5,6 +5,7 @@
 # limits: memory_bytes=33554432 wall_seconds=10
 
 import socket
+import time
 
 listener = socket.create_server(("127.0.0.1", 0))
 pairs = []
@@ -27,5 +28,6 @@ try:
                 pass
 except OSError:
     pass
+time.sleep(1)  # a watch looks now and then: what counts is what is held for long
 if held > 64 << 20:
     print("ESCAPED:", held)

@@ -5,6 +5,7 @@
 # limits: memory_bytes=33554432 wall_seconds=10 open_files=512
 
 import socket
+import time
 
 kept = []
 sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -21,5 +22,6 @@ for _ in range(400):
         except OSError:
             pass
 held = sum(int(line.split()[4].split(":")[1], 16) for line in open("/proc/net/udp").read().splitlines()[1:])
+time.sleep(1)  # a watch looks now and then: what counts is what is held for long
 if held > 64 << 20:
     print("ESCAPED:", held)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from spenders import BOMB, HOG, SPIN
 
 from sandbox.confine import cgroup
 from sandbox.confine.cgroup import group as group_module
@@ -26,22 +27,6 @@ if TYPE_CHECKING:
 
 MIB = 1 << 20
 PLENTY = MeterLimits(memory_bytes=256 * MIB, processes=32, cpus=64.0)
-
-HOG = "x = bytearray(128 << 20); print(len(x))"
-BOMB = """
-import os, time
-made = 0
-try:
-    while made < 50:
-        if os.fork() == 0:
-            time.sleep(60)
-        made += 1
-except OSError:
-    pass
-print(made, flush=True)
-time.sleep(60)
-"""
-SPIN = "import time\nend = time.process_time() + 0.2\nwhile time.process_time() < end: pass\nprint('spun')"
 
 # Fills the buffers of TCP connections to itself, and says how much they took.
 TCP = """
