@@ -11,10 +11,13 @@ bwrap     as root: the slot's uid; else the same   none over the machine; dies w
 init      uid 1000 inside, bwrap's outside         all capabilities over its own namespaces until it has built the
                                                    guest's root, then none; pid 1, whose end takes every process along
 guest     the same uid                             none; its own session, its own meter, two seccomp filters
+server    as bwrap                                 all capabilities over the namespaces of its own bwrap, in which no
+                                                   guest ever runs; warm inits are its clones
 ========  =======================================  ====================================================================
 
-The service talks to init over one socket (:mod:`sandbox.guest.wire`) and to the guest over three pipes; init and guest
-share nothing but the namespace. A guest's failure is a :class:`~sandbox.model.Result`; ours is an exception of
+The service talks to init, and until the guest goes to the process that becomes it, over a socket each
+(:mod:`sandbox.guest.wire`), and to the guest over three pipes; a gate holds the guest back until its meter holds. Init
+and guest share the namespaces, and a page for the guest's exit code. A guest's failure is a :class:`~sandbox.model.Result`; ours is an exception of
 :mod:`sandbox.errors`. ``docs/architecture.md`` draws it.
 """
 
