@@ -16,9 +16,9 @@ server    as bwrap                                 all capabilities over the nam
 ========  =======================================  ====================================================================
 
 The service talks to init, and until the guest goes to the process that becomes it, over a socket each
-(:mod:`sandbox.guest.wire`), and to the guest over three pipes; a gate holds the guest back until its meter holds. Init
-and guest share the namespaces, and a page for the guest's exit code. A guest's failure is a :class:`~sandbox.model.Result`; ours is an exception of
-:mod:`sandbox.errors`. ``docs/architecture.md`` draws it.
+(:mod:`sandbox.guest.wire`), and to the guest over three pipes; a gate holds the guest back until its meter holds.
+Init and guest share the namespaces, and a page for the guest's exit code. A guest's failure is a
+:class:`~sandbox.model.Result`; ours is an exception of :mod:`sandbox.errors`. ``docs/architecture.md`` draws it.
 """
 
 from __future__ import annotations
