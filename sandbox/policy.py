@@ -56,6 +56,7 @@ _STANDING_TARGETS = tuple(target for place in STANDING_PLACES for target in plac
 def plan(job: Job, host: Host, config: Config) -> Plan:
     """Decide everything about a run. Raises JobRefused, OverCeiling or NotBuilt, naming the field."""
     runtime = _runtime(job.language, host)
+    _launcher(job)
     _network(job)
     limits = _limits(job.limits, ceilings(config, host))
     code = _encoded("code", job.code)
@@ -112,9 +113,12 @@ def _runtime(language: str, host: Host) -> Runtime:
     raise JobRefused("language", f"{language!r} is not one of: {known}")
 
 
-def _network(job: Job) -> None:
+def _launcher(job: Job) -> None:
     if job.launcher is Launcher.WARM:
         raise JobRefused("launcher", "may be 'auto' or 'cold'")
+
+
+def _network(job: Job) -> None:
     if job.network.hosts and job.network.kind is not NetworkKind.ALLOWLIST:
         raise JobRefused("network.hosts", "belongs to kind 'allowlist'")
     if job.network.kind is not NetworkKind.NONE:

@@ -19,7 +19,7 @@ _PENDING_SIGNALS = 1024
 
 
 def rlimits(limits: Limits, meter_kind: str) -> tuple[tuple[int, int], ...]:
-    """Return ``(resource number, value)`` pairs; init sets each as soft and hard limit just before exec.
+    """Return ``(resource number, value)`` pairs; init sets each as soft and hard limit before any guest code.
 
     ``meter_kind`` is :attr:`sandbox.meter.Meter.kind`; with ``watch`` memory and tasks are bounded here too.
 
