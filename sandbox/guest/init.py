@@ -62,8 +62,9 @@ def serve(inbox: wire.Inbox, stage: dict[str, Any], descriptors: list[int]) -> N
 def _serve(inbox: wire.Inbox, stage: dict[str, Any], descriptors: list[int]) -> None:
     host = inbox.link
     with Step("init: signals"):
-        for number in (_signal.SIGINT, _signal.SIGPIPE, _signal.SIGXFSZ):  # what the interpreter changed
+        for number in (_signal.SIGINT, _signal.SIGPIPE, _signal.SIGXFSZ):  # what the interpreter changed, and knows of
             _signal.signal(number, _signal.SIG_DFL)
+        libc.default_signals()
         libc.die_with_parent(_signal.SIGKILL)
     with Step("init: limits of its own"):
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]

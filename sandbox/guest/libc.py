@@ -25,6 +25,8 @@ MNT_DETACH = 2
 _CLONE_FLAGS = 0x10000000 | 0x20000000 | 0x00020000 | 0x40000000 | 0x08000000 | 0x04000000 | 0x02000000
 _CLONE_NUMBERS = {"x86_64": 56, "aarch64": 220}
 _SIGCHLD = 17
+_SIGACTION = {"x86_64": 13, "aarch64": 134}  # rt_sigaction
+_SIGNALS = 64
 _OPEN_TREE = 428  # these two have one number everywhere (Linux 5.2)
 _MOVE_MOUNT = 429
 _OPEN_TREE_CLONE = 1
@@ -146,6 +148,15 @@ def _prctl(call: str, option: int, *arguments: int) -> int:
 def die_with_parent(signal_number: int) -> None:
     """Ask for a signal when the thread that spawned our parent process ends. Cleared by gaining privileges."""
     _prctl("PR_SET_PDEATHSIG", _PR_SET_PDEATHSIG, signal_number)
+
+
+def default_signals() -> None:
+    """Let every signal do what it does by default, whoever started us and whatever they ignored (signal(7)).
+
+    By the bare call: glibc refuses those it keeps for itself, and they too are inherited.
+    """
+    for number in range(1, _SIGNALS + 1):
+        _syscall(_Long(_SIGACTION[os.uname().machine]), _Long(number), bytes(32), None, _Long(8))  # KILL, STOP refuse
 
 
 def set_dumpable(value: int) -> None:

@@ -128,7 +128,7 @@ FACTS = (
         "print({l.split()[1] for l in open('/proc/self/status') if l.startswith('Cap')})",
         stdout="{'0000000000000000'}\n",
     ),
-    python("no-core", "import resource; print(resource.getrlimit(resource.RLIMIT_CORE))", stdout="(0, 0)\n"),
+    python("no-core", "import resource; print(resource.getrlimit(resource.RLIMIT_CORE))", stdout="(1, 1)\n"),
     python(
         "hard-links-and-pipes",
         "import os\n"

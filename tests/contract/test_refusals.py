@@ -103,15 +103,15 @@ REFUSED: tuple[tuple[Job, type[JobRefused], str, str], ...] = (
     (Job(code="", env={"": "x"}), JobRefused, "env.", "empty"),
     (Job(code="", env={"A": TOO_LONG}), OverCeiling, "env.A", "131071"),
     (Job(code="", args=(TOO_LONG,)), OverCeiling, "args.0", "131071"),
-    (Job(code="", args=("x" * 100_000,) * 11), OverCeiling, "args", "1048576"),
-    (Job(code="", env={f"A{n}": "x" * 100_000 for n in range(11)}), OverCeiling, "env", "1048576"),
+    (Job(code="", args=("x" * 100_000,) * 11), OverCeiling, "args", "983040"),
+    (Job(code="", env={f"A{n}": "x" * 100_000 for n in range(11)}), OverCeiling, "env", "983040"),
     *(
         (Job(code="", files=(InputFile(path, b""),)), JobRefused, "files.0.path", "must be relative")
         for path in ("", "/", "/etc/x", "..", ".", "a/../b", "./a", "a/.", "a//b", "a/", "../x", "a/..")
     ),
     (Job(code="", files=(InputFile("a\0", b""),)), JobRefused, "files.0.path", "NUL"),
     (Job(code="", files=(InputFile("x" * 256, b""),)), JobRefused, "files.0.path", "too long"),
-    (Job(code="", files=(InputFile("x/" * 2048 + "x", b""),)), JobRefused, "files.0.path", "too long"),
+    (Job(code="", files=(InputFile("x/" * 2048 + "x", b""),)), JobRefused, "files.0.path", "at most 3840"),
     (Job(code="", files=(FILE, InputFile("a", b"x"))), JobRefused, "files.1.path", "twice"),
     (Job(code="", files=(FILE, InputFile("a/b", b"x"))), JobRefused, "files.1.path", "both a file and a folder"),
     (Job(code="", files=(InputFile("a/b/c", b"x"), InputFile("a/b", b""))), JobRefused, "files.1.path", "both"),
@@ -169,7 +169,7 @@ def test_what_may_not_be_asked_is_refused_by_name(
 
 def test_what_is_just_allowed_is_allowed(runner: Runner) -> None:
     """The neighbours of what is refused: dots in names, deep paths, equal writable places, many files."""
-    files = tuple(InputFile(path, b"") for path in ("..a", "a..", "...", ".a/b", "a b", "x" * 255, "d/" * 500 + "f"))
+    files = tuple(InputFile(path, b"") for path in ("..a", "a..", "...", ".a/b", "a b", "x" * 255, "d/" * 63 + "f"))
     paths = ("/tmp", "/tmp", "/workspace", "/mnt/data", "/dev/shm", "/srv", "/opt/x", "/usrx", "/mnt/other", "/srv/")[
         :9
     ]

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import re
-import resource
 from pathlib import Path
 
 import pytest
@@ -64,15 +63,12 @@ def test_too_few_descriptors_are_refused_at_the_start(
     tmp_path: Path,
     soft: int,
     enough: bool,  # noqa: FBT001 - a parameter
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Said in one sentence with the number, rather than by runs that fail one in ten."""
-    before = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, before[1]))
-    try:
-        with contextlib.nullcontext() if enough else pytest.raises(SetupError, match=r"may have 255 open.*LimitNOFILE"):
-            host.probe(Config(runtimes_dir=runtimes), tmp_path / "stage", "cgroup:v2", "")
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    monkeypatch.setattr("sandbox.host.resource.getrlimit", lambda _: (soft, 4096))
+    with contextlib.nullcontext() if enough else pytest.raises(SetupError, match=r"may have 255 open.*LimitNOFILE"):
+        host.probe(Config(runtimes_dir=runtimes), tmp_path / "stage", "cgroup:v2", "")
 
 
 def test_a_missing_cgroup_must_be_accepted_by_name(runtimes: Path, tmp_path: Path) -> None:

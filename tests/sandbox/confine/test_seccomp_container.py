@@ -44,8 +44,8 @@ def test_the_container_adds_only_what_building_walls_takes() -> None:
     names = {name for machine in MACHINES.values() for name in machine.numbers}
     more = {name for name in names if reading.verdict(CONTAINER, name) == "allow" != reading.verdict(guest, name)}
     assert " ".join(sorted(more)) == (
-        "clone3 landlock_add_rule landlock_create_ruleset landlock_restrict_self mount mount_setattr pivot_root prctl "
-        "sched_setaffinity seccomp sethostname setns umount2 unshare"
+        "clone3 landlock_add_rule landlock_create_ruleset landlock_restrict_self mount mount_setattr move_mount "
+        "open_tree pivot_root prctl sched_setaffinity seccomp sethostname setns umount2 unshare"
     )
 
 
