@@ -99,7 +99,13 @@ def test_warm_runs_leave_nothing(warm_box: Sandbox) -> None:
     ):
         for _ in range(RUNS):
             warm_box.run(Job(code=code))
-    assert soon(lambda: full(warm_box) and census(warm_box.config) == before), (before, census(warm_box.config))
+
+    def none_left() -> bool:
+        """Fewer is fine: earlier tests' own descriptors may have been closed meanwhile."""
+        now = census(warm_box.config)
+        return full(warm_box) and all(now[name] <= before[name] for name in before)
+
+    assert soon(none_left), (before, census(warm_box.config))
 
 
 def full(box: Sandbox) -> bool:
