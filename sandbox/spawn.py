@@ -36,10 +36,10 @@ def spawn(
         waiting.meter.limit(plan.meter_limits)
         if waiting.guest < 0:
             staging.settle(waiting)
+        opened = time.monotonic()  # before the write: the guest may run before we do again
         with contextlib.suppress(BrokenPipeError):  # it is gone; init says why
             gate.write(b"g")
         gate.close()
-        opened = time.monotonic()
         started = max(opened, float(answer(waiting, "ready")))
         waiting.control.settimeout(0)
         yield Child(

@@ -100,8 +100,9 @@ def _serve(inbox: wire.Inbox, stage: dict[str, Any], descriptors: list[int]) -> 
     with Step("init: drop capabilities"):
         libc.drop_capabilities()
     with Step("init: go"):
+        ready = time.monotonic()  # before the word: the guest may run before init does again
         wire.send_down(link, {"go": None})
-        wire.send(host, {"ready": time.monotonic()})
+        wire.send(host, {"ready": ready})
     _watch(host, job, pid, answers, last_word)
 
 
