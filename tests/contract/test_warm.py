@@ -88,24 +88,35 @@ def test_a_flood_of_callers_gets_an_answer_each(warm_box: Sandbox) -> None:
 
 
 def test_warm_runs_leave_nothing(warm_box: Sandbox) -> None:
-    """When the gaps are filled again there are as many processes, descriptors and groups as before."""
-    soon(lambda: full(warm_box))
-    before = census(warm_box.config)
-    for code in (
-        "print(1)",
-        "import os; os._exit(3)",
-        "import os; os.fork() or os.setsid()",
-        "x = bytearray(700 << 20)",
-    ):
-        for _ in range(RUNS):
-            warm_box.run(Job(code=code))
+    """When the gaps are filled again there are no more processes and descriptors than before.
 
-    def none_left() -> bool:
-        """Fewer is fine: earlier tests' own descriptors may have been closed meanwhile."""
+    Other engines of this process fill their own gaps meanwhile, so one round may see more; a leak grows in every round.
+    """
+
+    def round_adds() -> dict[str, int]:
+        assert soon(lambda: full(warm_box)), warm_box.warmth
+        before = census(warm_box.config)
+        for code in (
+            "print(1)",
+            "import os; os._exit(3)",
+            "import os; os.fork() or os.setsid()",
+            "x = bytearray(700 << 20)",
+        ):
+            for _ in range(RUNS):
+                warm_box.run(Job(code=code))
+        soon(lambda: full(warm_box) and not more(before))
+        return more(before)
+
+    def more(before: dict[str, int]) -> dict[str, int]:
         now = census(warm_box.config)
-        return full(warm_box) and all(now[name] <= before[name] for name in before)
+        return {name: now[name] - before[name] for name in before if now[name] > before[name]}
 
-    assert soon(none_left), (before, census(warm_box.config))
+    added = []
+    for _ in range(3):
+        added.append(round_adds())
+        if not added[-1]:
+            return
+    pytest.fail(f"every round added: {added}")
 
 
 def full(box: Sandbox) -> bool:
@@ -167,8 +178,9 @@ def test_a_killed_server_is_replaced_without_a_failed_run(small: Callable[..., S
     others = servers()
     box = small()
     for _ in range(3):
+        # A dead server that nobody asked for a child is missed a moment later than one that was.
+        assert soon(lambda: len(set(servers()) - set(others)) == 2), box.warmth
         victims = set(servers()) - set(others)
-        assert len(victims) == 2
         for pid in victims:
             os.kill(pid, signal.SIGKILL)
         time.sleep(0.2)  # a run that had begun in the very moment would have died with its server
