@@ -149,7 +149,10 @@ def test_what_tcp_buffers_hold_is_bounded(create: Callable[..., Any], start: Cal
     group.add(bound.pid)
     for child in (free, bound):
         child.go()
-    assert int(free.line()) > 100
+    unbounded = int(free.line())
+    if unbounded < 48 and "User Mode Linux" in Path("/proc/cpuinfo").read_text():
+        pytest.skip(f"this kernel gives any process {unbounded} MiB of TCP buffers at most: nothing to tell apart")
+    assert unbounded > 100
     assert int(bound.line() or 0) < 48
 
 
