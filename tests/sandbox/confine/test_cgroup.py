@@ -145,15 +145,12 @@ def test_a_memory_hog_is_killed_and_its_neighbour_is_not(
 def test_what_tcp_buffers_hold_is_bounded(create: Callable[..., Any], start: Callable[[str], Child]) -> None:
     """It is memory: the kernel refuses more of it, or kills, where it would be several times the limit."""
     free, bound = start(TCP), start(TCP)
-    group = create(MeterLimits(memory_bytes=32 * MIB, processes=32, cpus=64.0))
+    group = create(MeterLimits(memory_bytes=12 * MIB, processes=32, cpus=64.0))  # some kernels give nobody more than 26
     group.add(bound.pid)
     for child in (free, bound):
         child.go()
-    unbounded = int(free.line())
-    if unbounded < 48 and "User Mode Linux" in Path("/proc/cpuinfo").read_text():
-        pytest.skip(f"this kernel gives any process {unbounded} MiB of TCP buffers at most: nothing to tell apart")
-    assert unbounded > 100
-    assert int(bound.line() or 0) < 48
+    assert int(free.line()) > 24
+    assert int(bound.line() or 0) < 18
 
 
 def test_a_fork_bomb_stops_at_its_bound_and_is_counted(
