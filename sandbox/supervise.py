@@ -106,7 +106,6 @@ class _Watchman:
         self._due: dict[str, float] = {}
         self._over: dict[str, Any] | None = None
         self._wall_seconds = 0.0
-        self._spent_before_seconds = 0.0
         self._files: list[OutputFile] = []
         self._file_bytes = 0
         self._done: dict[str, Any] | None = None
@@ -129,8 +128,6 @@ class _Watchman:
         if self._cancel is not None:
             self._selector.register(self._cancel, selectors.EVENT_READ, self._on_cancel)
         self._started = child.started
-        if child.meter.poll_seconds is not None:  # a watch counts what a process spent before it was the guest's
-            self._spent_before_seconds = child.meter.read().cpu_seconds
         self._due["wall"] = self._started + plan.limits.wall_seconds
         self._due["cpu"] = self._started + plan.limits.cpu_seconds / plan.cpu_rate
         if child.meter.poll_seconds is not None:
@@ -242,7 +239,9 @@ class _Watchman:
     def _look_at_meter(self, now: float) -> None:
         meter, limits = self._child.meter, self._plan.limits
         reading = meter.read()
-        left = limits.cpu_seconds - (reading.cpu_seconds - self._spent_before_seconds)
+        # A watch reads the clock ticks of several counts, each rounded by itself, and may read more than can be.
+        spendable_seconds = (now - self._started) * self._plan.cpu_rate
+        left = limits.cpu_seconds - min(reading.cpu_seconds, spendable_seconds)
         if left <= 0:
             self._end(Cause.CPU)
         elif meter.poll_seconds is not None and reading.memory_bytes > limits.memory_bytes:

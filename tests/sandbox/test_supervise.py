@@ -225,6 +225,16 @@ def test_a_meter_that_only_looks_is_asked_again_and_again(
     assert supervise(stage.child, PLAN).cause is cause
 
 
+def test_a_watch_that_reads_too_much_does_not_end_a_run_early(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more CPU time can be spent than the run has lasted, times its processors: then, and not before, it is over."""
+    monkeypatch.setattr("sandbox.supervise._KILL_GRACE_SECONDS", 0.05)
+    stage.meter.poll_seconds = 0.01
+    stage.meter.now = reading(cpu_seconds=9.0)
+    end = supervise(stage.child, replace(_limited(cpu_seconds=0.4), cpu_rate=2.0))
+    assert end.cause is Cause.CPU
+    assert 0.2 <= end.wall_seconds < 0.4
+
+
 def test_a_flood_ends_a_run_that_may_write_what_it_likes(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """The server's own ceiling counts both streams together."""
     monkeypatch.setattr("sandbox.supervise._KILL_GRACE_SECONDS", 0.05)
