@@ -28,6 +28,10 @@ class Mount:
             return self.point + group[len(self.root) :]
         return None
 
+    def below(self, path: str) -> str:
+        """Return the directory of a group that an operator names by its path from the top of what is mounted."""
+        return f"{self.point}/{path.strip('/')}".rstrip("/")
+
 
 def parse_mountinfo(text: str) -> tuple[Mount, ...]:
     """Return the cgroup mounts in the text of ``/proc/self/mountinfo``, in its order. Other lines are passed over."""

@@ -129,7 +129,7 @@ def locate(
             # A new cpuset group has no cpus and admits nobody until it is given some.
             return Unavailable(f"cpuset shares the mount of the {controller} controller of cgroup v1")
         if preferred_parent is not None:
-            found: list[str | None] = [(mounted[0].point + "/" + preferred_parent.strip("/")).rstrip("/")]
+            found: list[str | None] = [mounted[0].below(preferred_parent)]
         else:
             found = [mount.directory(own[controller]) for mount in mounted]
         home = next((directory for directory in found if directory is not None), None)

@@ -100,7 +100,7 @@ def locate(mounts: tuple[Mount, ...], own: str | None, preferred_parent: str | N
         return Unavailable("cgroup v2 is not mounted")
     here = next((found for mount in mounted if (found := mount.directory(own)) is not None), None)
     if preferred_parent is not None:
-        home = (mounted[0].point + "/" + preferred_parent.strip("/")).rstrip("/")
+        home = mounted[0].below(preferred_parent)
     elif here is None:
         return Unavailable(f"our own group {own} is outside what is mounted")
     else:
