@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import within
 
 from sandbox import Cancel, Config, Job, JobRefused, Limits, OnOutputLimit, Sandbox, SetupError, Status
 from sandbox.confine import cgroup
@@ -97,14 +98,6 @@ def _is_guests(pid: str) -> bool:
     return False
 
 
-def soon(condition: Callable[[], bool]) -> bool:
-    """Wait a second at most."""
-    deadline = time.monotonic() + SOON_SECONDS
-    while not (met := condition()) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    return met
-
-
 BREEDS = f"""
 import os, signal, subprocess
 signal.signal(signal.SIGTERM, signal.SIG_IGN); signal.signal(signal.SIGHUP, signal.SIG_IGN)
@@ -144,7 +137,9 @@ def test_no_ending_leaves_anything_on_the_host(box: Sandbox, ending: str) -> Non
     result = box.run(job)
     if not (ending == "processes" and "watch" in result.layers):
         assert result.status is status
-    assert soon(lambda: traces(box) == before), {k: (v, before[k]) for k, v in traces(box).items() if v != before[k]}
+    assert within(SOON_SECONDS, lambda: traces(box) == before), {
+        k: (v, before[k]) for k, v in traces(box).items() if v != before[k]
+    }
 
 
 def test_a_cancelled_run_leaves_nothing(box: Sandbox) -> None:
@@ -158,7 +153,7 @@ def test_a_cancelled_run_leaves_nothing(box: Sandbox) -> None:
         assert box.run(Job(code=BREEDS + "signal.pause()"), cancel=cancel).status is Status.CANCELLED
         timer.join()
         del cancel, timer
-    assert soon(lambda: traces(box) == before)
+    assert within(SOON_SECONDS, lambda: traces(box) == before)
 
 
 def test_a_refused_job_leaves_nothing(box: Sandbox) -> None:
@@ -186,7 +181,7 @@ def test_our_own_failure_names_the_step_and_leaves_nothing(broken: Sandbox) -> N
     with pytest.raises(SetupError) as failure:
         broken.run(Job(code="echo x", language="bash"))
     assert (failure.value.step, failure.value.errno) == ("guest: exec", 2)
-    assert soon(lambda: traces(broken) == before)
+    assert within(SOON_SECONDS, lambda: traces(broken) == before)
 
 
 SERVICE = """
@@ -233,7 +228,9 @@ def test_a_killed_service_takes_its_guests_along(
         assert bool(groups(name)) == (meter == "cgroup")
         service.send_signal(signal.SIGKILL)
         service.wait()
-    assert soon(lambda: not sleepers() and not (os.geteuid() == 0 and processes_of(killed))), processes_of(killed)
+    assert within(SOON_SECONDS, lambda: not sleepers() and not (os.geteuid() == 0 and processes_of(killed))), (
+        processes_of(killed)
+    )
     assert (config.state_dir / f"stage-{instance}").is_dir()
     with Sandbox(replace(killed, cgroup_parent=parent or None)) as next_one:
         assert next_one.run(Job(code="print(1)")).stdout == "1\n"
