@@ -4,44 +4,18 @@ from __future__ import annotations
 
 import bpf
 import pytest
-import reading
 
 from sandbox.confine.seccomp import (
     Comparison,
-    Filters,
     Operator,
     Profile,
     Rule,
     compile_filters,
     shipped_profiles,
 )
-from sandbox.confine.seccomp.machines import MACHINES
 from sandbox.errors import LayerMissing, SetupError
 
 BOTH = ("SCMP_ARCH_X86_64", "SCMP_ARCH_AARCH64")
-FILTERS: dict[str, Filters] = {machine: compile_filters(*shipped_profiles(), machine) for machine in MACHINES}
-NAMES = {machine: {number: name for name, number in MACHINES[machine].numbers.items()} for machine in MACHINES}
-CONDITIONAL = sorted(
-    {
-        name
-        for profile in ("default", "deny")
-        for rule in reading.document(profile)["syscalls"]
-        if "args" in rule
-        for name in rule["names"]
-    },
-)
-DEFAULT = reading.document("default")
-DENY = reading.document("deny")
-CLONE_NEW = {
-    "CLONE_NEWTIME": 0x80,
-    "CLONE_NEWNS": 0x20000,
-    "CLONE_NEWCGROUP": 0x2000000,
-    "CLONE_NEWUTS": 0x4000000,
-    "CLONE_NEWIPC": 0x8000000,
-    "CLONE_NEWUSER": 0x10000000,
-    "CLONE_NEWPID": 0x20000000,
-    "CLONE_NEWNET": 0x40000000,
-}
 
 
 def test_too_long_a_profile_is_refused() -> None:
