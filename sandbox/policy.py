@@ -10,7 +10,7 @@ from sandbox.confine import rlimit
 from sandbox.errors import JobRefused, NotBuilt, OverCeiling
 from sandbox.meter import MeterLimits
 from sandbox.model import Launcher, Limits, NetworkKind, Plan, WritablePlace
-from sandbox.runtimes import SYSTEM
+from sandbox.places import STANDING_TARGETS, SYSTEM, WORKSPACE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from sandbox.config import Config
     from sandbox.model import Host, InputFile, Job, Runtime
 
-WORKSPACE = "/workspace"
 _FLOORS = Limits(
     wall_seconds=0.0,
     cpu_seconds=0.0,
@@ -44,13 +43,6 @@ _NAME_MAX = 255
 _MOST_PATTERNS = 64
 _LONGEST_PATTERNS = 64 << 10
 _MOST_WRITABLE = 16
-_STICKY = 0o1777
-STANDING_PLACES = (
-    WritablePlace(mode=0o755, targets=(WORKSPACE, "/mnt/data")),
-    WritablePlace(mode=_STICKY, targets=("/tmp",)),  # noqa: S108 - inside the guest
-    WritablePlace(mode=_STICKY, targets=("/dev/shm",)),  # noqa: S108 - inside the guest
-)
-_STANDING_TARGETS = tuple(target for place in STANDING_PLACES for target in place.targets)
 
 
 def plan(job: Job, host: Host, config: Config) -> Plan:
@@ -173,9 +165,14 @@ def _args(args: tuple[str, ...]) -> tuple[str, ...]:
     return args
 
 
+def library_environment(runtime: Runtime, cpus: int) -> dict[str, str]:
+    """Give what libraries read when they are imported, by a fork server as by a run of so many processors."""
+    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(cpus))
+    return {"MPLBACKEND": "Agg", **threads, **runtime.environment}
+
+
 def standing_environment(runtime: Runtime, cpus: int) -> dict[str, str]:
     """Give the documented few variables, as a run has them that asks for none and for so many processors."""
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), str(cpus))
     return {
         "PATH": "/opt/python/bin:/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin",
         "HOME": WORKSPACE,
@@ -185,9 +182,7 @@ def standing_environment(runtime: Runtime, cpus: int) -> dict[str, str]:
         "TMPDIR": "/tmp",  # noqa: S108 - inside the guest
         "PYTHONUNBUFFERED": "1",
         "PYTHONDONTWRITEBYTECODE": "1",
-        "MPLBACKEND": "Agg",
-        **threads,
-        **runtime.environment,
+        **library_environment(runtime, cpus),
     }
 
 
@@ -267,7 +262,7 @@ def _writable(paths: tuple[str, ...], system_folders: tuple[str, ...]) -> tuple[
     if len(paths) > _MOST_WRITABLE:
         raise OverCeiling("writable_paths", f"may be at most {_MOST_WRITABLE}")
     places = []
-    taken = list(_STANDING_TARGETS)
+    taken = list(STANDING_TARGETS)
     for number, path in sorted(enumerate(paths), key=lambda item: item[1]):
         field = f"writable_paths.{number}"
         if not path.startswith("/"):
@@ -282,7 +277,7 @@ def _writable(paths: tuple[str, ...], system_folders: tuple[str, ...]) -> tuple[
             # A folder over or below one of these would change what programs find.
             f"{each}/".startswith(f"{clean}/") or f"{clean}/".startswith(f"{system}/")
             for system in system_folders
-            for each in (system, *_STANDING_TARGETS)
+            for each in (system, *STANDING_TARGETS)
         ):
             raise JobRefused(field, "is, holds or lies under a system folder")
         taken.append(clean)

@@ -28,7 +28,7 @@ import itertools
 import logging
 from typing import TYPE_CHECKING, Self
 
-from sandbox import collect, host, policy, stage
+from sandbox import collect, host, places, policy, stage
 from sandbox.cold import Cold
 from sandbox.config import Config
 from sandbox.confine import bwrap, cgroup, seccomp
@@ -86,12 +86,13 @@ class Sandbox:
             watched: tuple[bytes, ...] = ()
             if self.host.meter_kind == "watch":
                 watched = (seccomp.compile_filter(seccomp.shipped_watch_profile(), self.host.machine),)
+            python = self.host.runtimes["python"]
             self._staging = Staging(
                 self.host,
                 (*watched, filters.deny, filters.allow),
                 (inits.deny, inits.allow),
-                policy.STANDING_PLACES,
-                policy.standing_environment(self.host.runtimes["python"], 1),
+                places.STANDING_PLACES,
+                policy.standing_environment(python, 1),
                 meters.new,
                 self.config.files_out_bytes,
             )
@@ -100,7 +101,14 @@ class Sandbox:
             self._cold.prove()
             argv = bwrap.argv(self.host.bwrap, self.host.binds, self.host.links, NEW_ROOT, self.host.zygote)
             self._zygotes = Zygotes(
-                self.host, argv, starter, slots, self._staging, self.config.warm, self._undertaker.take
+                python,
+                policy.library_environment(python, 1),
+                argv,
+                starter,
+                slots,
+                self._staging,
+                self.config.warm,
+                self._undertaker.take,
             )
             scope.callback(self._zygotes.close)
             self._scope = scope.pop_all()

@@ -12,34 +12,15 @@ import re
 import stat
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sandbox.config import RuntimeConfig
 from sandbox.errors import LayerMissing
 from sandbox.model import Bind, Runtime, RuntimeKind
+from sandbox.places import STANDING_TARGETS, SYSTEM
 
-SYSTEM = tuple(
-    f"/{name}"
-    for name in (
-        "bin",
-        "boot",
-        "dev",
-        "etc",
-        "lib",
-        "lib32",
-        "lib64",
-        "libx32",
-        "opt/python",
-        "proc",
-        "run",
-        "sbin",
-        "sys",
-        "usr",
-    )
-)
-"""Places inside whose content is the system's or ours."""
-_RUNS = ("/mnt/data", "/tmp", "/workspace")  # noqa: S108 - inside the guest; /dev/shm is below /dev
 _BASH = "/usr/bin/bash"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9+#._-]{0,63}")
 _FILE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
@@ -77,7 +58,7 @@ def shown(configured: Iterable[RuntimeConfig], covered: Iterable[str], uid: int 
     Raises LayerMissing where one is not there, would cover what a guest has anyway, or cannot be read by guests.
     """
     binds: dict[str, Bind] = {}
-    taken = (*SYSTEM, *_RUNS, *covered)
+    taken = (*SYSTEM, *STANDING_TARGETS, *covered)
     for each in configured:
         for path in each.read_only:
             target = str(path)
@@ -144,18 +125,7 @@ def _adjusted(shipped: Runtime, wanted: RuntimeConfig) -> Runtime:
     """Give a runtime that ships with other default limits and further aliases; all else about it is ours."""
     if wanted.command or wanted.source_name or wanted.version or wanted.version_command:
         raise _unfit(wanted, "ships with us: only aliases, limits and read_only can be set")
-    return Runtime(
-        name=shipped.name,
-        aliases=(*shipped.aliases, *wanted.aliases),
-        kind=shipped.kind,
-        command=shipped.command,
-        source_name=shipped.source_name,
-        version=shipped.version,
-        packages=shipped.packages,
-        environment=shipped.environment,
-        links=shipped.links,
-        limits=wanted.limits,
-    )
+    return replace(shipped, aliases=(*shipped.aliases, *wanted.aliases), limits=wanted.limits)
 
 
 def _added(wanted: RuntimeConfig, facts: Mapping[str, Any], uid: int | None) -> Runtime:

@@ -1,7 +1,8 @@
-"""Kernel uids for guests, as root: each run under one that no other run on this machine has at the same time.
+"""Kernel uids for guests, as root: each bwrap under one that no other on this machine has at the same time.
 
-Per-user kernel quotas (processes, pipe pages, pending signals) are then each run's own, and two runs' processes could
-not signal one another even if they met. A slot is a lock file, so that services started side by side share the range.
+Per-user kernel quotas (processes, pipe pages, pending signals) are then those of one cold run, or of one fork server's
+runs, and the processes of two could not signal one another even if they met. A slot is a lock file, so that services
+started side by side share the range.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from typing import NamedTuple
 from sandbox.config import Preload, WarmConfig
 from sandbox.errors import SetupError
 from sandbox.guest import wire
-from sandbox.model import ForkServerState, Host, Launcher, Plan, RuntimeKind
+from sandbox.model import ForkServerState, Launcher, Plan, Runtime, RuntimeKind
 from sandbox.slots import Slots
 from sandbox.starter import Starter
 from sandbox.waiting import SETUP_SECONDS, Staging, Waiting
@@ -129,9 +129,8 @@ class Nest:
 
     def _doubt(self, server: _Server) -> None:
         """Take a child's failure for its server's: have a new one made, unless that has happened."""
-        if self._server is server:
-            self._drop()
-            self._wake.set()
+        self._drop(server)
+        self._wake.set()
 
     def _has_answer(self) -> bool:
         return self._server is None or bool(self._server.ready)
@@ -251,12 +250,15 @@ class Nest:
             self._dispose(server.scope)
         self._wake.set()
 
-    def _drop(self) -> None:
+    def _drop(self, which: _Server | None = None) -> None:
+        """Let go of the server; with ``which``, only if it is that one and no newer."""
         with self._changed:
-            server, self._server = self._server, None
+            server = self._server
+            if server is None or which not in (None, server):
+                return
+            self._server = None
             self._changed.notify_all()
-        if server is not None:
-            self._retire(server)
+        self._retire(server)
 
     def _retire(self, server: _Server) -> None:
         """Let its waiting children go; the server follows when no run needs it any more."""
@@ -276,7 +278,8 @@ class Zygotes:
 
     def __init__(
         self,
-        host: Host,
+        runtime: Runtime,
+        env: Mapping[str, str],
         argv: Sequence[str],
         starter: Starter,
         slots: Slots | None,
@@ -287,15 +290,10 @@ class Zygotes:
         self._argv = argv
         self._starter = starter
         self._slots = slots
-        python = [runtime for runtime in host.runtimes.values() if runtime.kind is RuntimeKind.PYTHON]
         self._serve = {
             "stage": staging.stage,
-            "links": [list(link) for runtime in python for link in runtime.links],
-            "env": {
-                **{name: value for runtime in python for name, value in runtime.environment.items()},
-                **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
-                "MPLBACKEND": "Agg",
-            },
+            "links": [list(link) for link in runtime.links],
+            "env": dict(env),
         }
         preloads = warm.preloads if warm.enabled else ()
         self._nests = [Nest(preload, warm, self._start, staging, dispose) for preload in preloads]

@@ -15,7 +15,7 @@ from sandbox import policy
 from sandbox.config import Config
 from sandbox.errors import JobRefused, NotBuilt, OverCeiling
 from sandbox.model import InputFile, Job, Launcher, Limits, Network, NetworkKind, Plan
-from sandbox.policy import STANDING_PLACES
+from sandbox.places import STANDING_PLACES
 
 WATCHED = replace(HOST, meter_kind="watch", as_root=False)
 CONFIG = Config()
