@@ -162,7 +162,10 @@ def _equipment(box: Sandbox) -> Iterator[Finding]:
 
 
 def _warmth(config: Config) -> Iterator[Finding]:
-    """One run by a fork server's child, and whether each server comes up. Without one, runs are slower, not weaker."""
+    """Runs by a fork server's child, and whether each server comes up. Without one, runs are slower, not weaker.
+
+    Of the layers only those that did not hold are told: all were told of cold runs.
+    """
     name = "runs can be warm"
     if not config.warm.enabled:
         yield Finding(name, None, held=False, detail="switched off", remedy="", required=False)
@@ -174,6 +177,7 @@ def _warmth(config: Config) -> Iterator[Finding]:
                 time.sleep(_LOOK_SECONDS)
             servers = box.warmth
             warm = box.run(Job(code="print(1)")).launcher is Launcher.WARM
+            fallen = [probe for probe in ready(box) if probe.required and not probe.held]
     except SandboxError as error:
         yield replace(_failure(name, error), required=False)
         return
@@ -181,6 +185,8 @@ def _warmth(config: Config) -> Iterator[Finding]:
     yield Finding(name, None, held=warm, detail=reason, remedy="" if warm else _WARM_REMEDY, required=False)
     for server in servers:
         yield Finding(f"fork server {server['name']}", None, server["up"], server["reason"], remedy="", required=False)
+    if warm:  # cold runs were held against the same probes before
+        yield from (replace(probe, name=f"warm: {probe.name}") for probe in fallen)
 
 
 def _accepted(box: Sandbox) -> Iterator[Finding]:

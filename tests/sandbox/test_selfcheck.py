@@ -160,6 +160,15 @@ def test_a_probe_that_does_not_hold_is_told(config: Config, monkeypatch: pytest.
     assert finding.remedy
 
 
+def test_a_probe_that_does_not_hold_for_a_warm_run_is_told(config: Config, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Doctor holds the runs of fork servers against the same probes, and fails for them as for cold ones."""
+    probe = replace(selfcheck._PROBES[0], wanted=[0, 0])
+    monkeypatch.setattr(selfcheck, "_PROBES", (probe, *selfcheck._PROBES[1:]))
+    (finding,) = [finding for finding in selfcheck._warmth(config) if finding.required]
+    assert (finding.name, finding.layer, finding.held) == (f"warm: {probe.name}", "user", False)
+    assert finding.remedy
+
+
 @pytest.mark.parametrize(
     ("pattern", "limit", "held"),
     [
