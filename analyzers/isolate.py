@@ -39,21 +39,6 @@ class _NoAnswerError(Exception):
     """The worker is of no further use; the text says why, for the report."""
 
 
-def analyze_isolated(
-    code: str | bytes,
-    language: str = "python",
-    *,
-    threshold: Severity = Severity.LOW,
-    filename: str | None = None,
-    fixes: bool = True,
-    seconds: float = 10.0,
-    memory_bytes: int = 1 << 30,
-) -> Report:
-    """Analyse once in a process of its own. Starting it costs about half a second; a :class:`Pool` keeps them."""
-    with Pool(1, seconds=seconds, memory_bytes=memory_bytes) as pool:
-        return pool.analyze(code, language, threshold=threshold, filename=filename, fixes=fixes)
-
-
 class Pool:
     """Up to ``size`` worker processes, started when first needed and kept. Any thread may use it."""
 

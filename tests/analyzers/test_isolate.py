@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from analyzers import UnknownLanguageError, analyze, wire
-from analyzers.isolate import Pool, PoolClosedError, analyze_isolated
+from analyzers.isolate import Pool, PoolClosedError
 from analyzers.render import to_dict, to_json
 
 CODE = "import ast\ny = eval(x)\ntry:\n    import pickle\nexcept:\n    pass\npassword = 'hunter2'  # nosec\n"
@@ -32,11 +32,6 @@ def _pid(pool: Pool) -> int:
 def test_a_worker_answers_as_the_library_does(pool: Pool, code: str | bytes) -> None:
     """The report from another process is the report from this one."""
     assert pool.analyze(code, filename="a.py") == analyze(code, filename="a.py")
-
-
-def test_once_without_a_pool() -> None:
-    """One analysis can have a process of its own."""
-    assert analyze_isolated("eval(x)").verdict == "fail"
 
 
 def test_a_worker_is_kept(pool: Pool) -> None:
@@ -156,7 +151,8 @@ def test_a_full_pool_says_so() -> None:
 def test_a_worker_that_cannot_be_started_is_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
     """When the machine can start no process, the answer says so and nothing raises."""
     monkeypatch.setattr("sys.executable", "/nonexistent/python")
-    report = analyze_isolated("x")
+    with Pool(1) as own:
+        report = own.analyze("x")
     assert (report.verdict, report.findings[0].message) == ("incomplete", "the analyser could not be started")
 
 

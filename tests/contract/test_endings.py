@@ -20,7 +20,6 @@ FULL = "f = open('x', 'wb', 0)\nwhile True: f.write(bytes(1 << 20))"
 FORKS = "import os, time\nprint('in', flush=True)\nfor _ in range(40):\n    if os.fork() == 0: time.sleep(9)"
 THREAD = "threading.Thread(target=time.sleep, args=[9], daemon=True).start()"
 FILES = "for n in range(99): open(str(n), 'w').close()"
-QUIET = {"stderr": None}
 DELAYS = (0.3, 1.0, 5.0, 20.0)  # as long as it takes a guest to have printed
 IN = {"stdout": "in\n"}
 
