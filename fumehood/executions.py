@@ -14,7 +14,7 @@ from fumehood import analysis, responses
 from fumehood.admission import Admission, QueueFullError, Turn
 from fumehood.problems import Kind, Problem, at_field, from_engine, from_full_queue
 from fumehood.schemas import AnalysisMode
-from sandbox import Cancel, SandboxError, Status
+from sandbox import Cancel, SandboxError, Status, runtime_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -205,7 +205,7 @@ class Executions:
         self._admission.close()
 
     def _runtime(self, job: Job) -> Runtime:
-        return next(one for one in self._box.runtimes.values() if job.language in {one.name, *one.aliases})
+        return runtime_named(job.language, self._box.runtimes)
 
     def _never_ran(self, call: Call, status: Status, analysed: RunAnalysis | None = None) -> Answer:
         runtime = self._runtime(call.job).version

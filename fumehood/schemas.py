@@ -155,7 +155,10 @@ class ExecuteRequest(Wire):
         """
         if self.network.hosts and self.network.kind is not NetworkKind.ALLOWLIST:
             raise JobRefused("network.hosts", "hosts belong to the kind 'allowlist' alone")
-        found = next((one for one in runtimes.values() if self.language in {one.name, *one.aliases}), None)
+        try:
+            defaults = sandbox.runtime_named(self.language, runtimes).limits
+        except JobRefused:  # the engine's to say, after all that is refused here
+            defaults = _JOB.limits
         return Job(
             code=self.code,
             language=self.language,
@@ -167,7 +170,7 @@ class ExecuteRequest(Wire):
                 for index, file in enumerate(self.files)
             ),
             collect=self.collect,
-            limits=self.limits.under(ceilings, found.limits if found else _JOB.limits),
+            limits=self.limits.under(ceilings, defaults),
             output_keep=self.output_keep,
             on_output_limit=self.on_output_limit,
             network=sandbox.Network(kind=self.network.kind, hosts=self.network.hosts),

@@ -25,6 +25,7 @@ from sandbox.model import (
     Usage,
 )
 from sandbox.run import Sandbox
+from sandbox.runtimes import runtime_named
 from sandbox.supervise import Cancel
 
 __all__ = [
@@ -56,4 +57,5 @@ __all__ = [
     "Status",
     "Usage",
     "WarmConfig",
+    "runtime_named",
 ]

@@ -11,6 +11,7 @@ from sandbox.errors import JobRefused, NotBuilt, OverCeiling
 from sandbox.meter import MeterLimits
 from sandbox.model import Launcher, Limits, NetworkKind, Plan, WritablePlace
 from sandbox.places import STANDING_TARGETS, SYSTEM, WORKSPACE
+from sandbox.runtimes import runtime_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -47,7 +48,7 @@ _MOST_WRITABLE = 16
 
 def plan(job: Job, host: Host, config: Config) -> Plan:
     """Decide everything about a run. Raises JobRefused, OverCeiling or NotBuilt, naming the field."""
-    runtime = _runtime(job.language, host)
+    runtime = runtime_named(job.language, host.runtimes)
     _launcher(job)
     _network(job)
     limits = _limits(job.limits, ceilings(config, host))
@@ -95,14 +96,6 @@ def ceilings(config: Config, host: Host) -> Limits:
     values = {each.name: getattr(top, each.name) for each in fields(top)}
     values["cpus"] = top.cpus or float(len(host.cpu_numbers))
     return Limits(**values)
-
-
-def _runtime(language: str, host: Host) -> Runtime:
-    for runtime in host.runtimes.values():
-        if language == runtime.name or language in runtime.aliases:
-            return runtime
-    known = ", ".join(sorted(host.runtimes))
-    raise JobRefused("language", f"{language!r} is not one of: {known}")
 
 
 def _launcher(job: Job) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from sandbox.config import RuntimeConfig
-from sandbox.errors import LayerMissing
+from sandbox.errors import JobRefused, LayerMissing
 from sandbox.model import Bind, Runtime, RuntimeKind
 from sandbox.places import STANDING_TARGETS, SYSTEM
 
@@ -50,6 +50,15 @@ def find(facts: Mapping[str, Any], configured: Sequence[RuntimeConfig], uid: int
                 raise LayerMissing("runtime", f"{name}: the name {word!r} is taken")
             taken.add(word)
     return found
+
+
+def runtime_named(language: str, runtimes: Mapping[str, Runtime]) -> Runtime:
+    """Give the runtime that goes by this name or alias. Raises JobRefused where none does."""
+    for runtime in runtimes.values():
+        if language in (runtime.name, *runtime.aliases):
+            return runtime
+    known = ", ".join(sorted(runtimes))
+    raise JobRefused("language", f"{language!r} is not one of: {known}")
 
 
 def shown(configured: Iterable[RuntimeConfig], covered: Iterable[str], uid: int | None) -> tuple[Bind, ...]:

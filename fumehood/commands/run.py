@@ -22,7 +22,7 @@ import base64
 import json
 import signal
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path, PurePosixPath
 
 from analyzers import UnknownLanguageError
@@ -32,7 +32,7 @@ from fumehood.commands import source
 from fumehood.problems import Problem
 from fumehood.responses import ExecuteResponse
 from fumehood.schemas import AnalysisMode, ExecuteRequest, parse
-from sandbox import Cancel, JobRefused, Sandbox, SandboxError, Status, WarmConfig
+from sandbox import Cancel, JobRefused, Limits, Sandbox, SandboxError, Status, WarmConfig, runtime_named
 
 OURS = 125
 _CODES = {
@@ -42,18 +42,8 @@ _CODES = {
     Status.BLOCKED: 126,
     Status.CANCELLED: 130,
 }
+_LIMITS = tuple(each.name for each in fields(Limits))
 _OUTPUT_LIMIT = 128 + signal.SIGXFSZ
-_LIMITS = (
-    "wall_seconds",
-    "cpu_seconds",
-    "memory_bytes",
-    "processes",
-    "output_bytes",
-    "disk_bytes",
-    "inodes",
-    "open_files",
-    "cpus",
-)
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -121,7 +111,7 @@ def _request(args: argparse.Namespace) -> ExecuteRequest:
 def _run(box: Sandbox, asked: ExecuteRequest, cancel: Cancel, analysis_seconds: float) -> ExecuteResponse:
     job = asked.job(box.ceilings, box.runtimes)
     box.vet(job)
-    runtime = next(one for one in box.runtimes.values() if job.language in {one.name, *one.aliases})
+    runtime = runtime_named(job.language, box.runtimes)
     analysed = None
     if asked.analysis.mode is not AnalysisMode.OFF:
         from analyzers.isolate import Pool
