@@ -11,6 +11,7 @@ import contextlib
 import fcntl
 import os
 import threading
+import time
 from pathlib import Path
 
 from sandbox.errors import SetupError
@@ -18,18 +19,19 @@ from sandbox.errors import SetupError
 PLACE = Path("/run/fumehood/slots")
 
 _PATIENCE_SECONDS = 10.0
+_POLL_SECONDS = 0.02  # another service's give cannot wake us
 
 
 class Slots:
-    """Lends uids ``base … base + count - 1``; a uid once locked stays this process's until :meth:`close`."""
+    """Lends uids ``base … base + count - 1``, each locked from :meth:`take` to :meth:`give` and no longer."""
 
     def __init__(self, folder: Path, base: int, count: int) -> None:
         self._folder = folder
         self._base = base
         self._count = count
         self._given = threading.Condition()
-        self._idle: list[int] = []
         self._held: dict[int, int] = {}
+        self._next = 0
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
@@ -37,18 +39,20 @@ class Slots:
 
     def take(self) -> int:
         """Give a uid, if need be after a wait for one to be given back. Raises SetupError when none was for long."""
+        deadline = time.monotonic() + _PATIENCE_SECONDS
         with self._given:
-            uid = self._find()
-            if uid is None and self._given.wait_for(lambda: bool(self._idle), _PATIENCE_SECONDS):
-                uid = self._idle.pop()
-        if uid is None:
-            raise SetupError("slot", 0, f"all {self._count} guest uids have been in use for {_PATIENCE_SECONDS:g} s")
+            while (uid := self._find()) is None:
+                if time.monotonic() >= deadline:
+                    raise SetupError(
+                        "slot", 0, f"all {self._count} guest uids have been in use for {_PATIENCE_SECONDS:g} s"
+                    )
+                self._given.wait(_POLL_SECONDS)
         return uid
 
     def _find(self) -> int | None:
-        if self._idle:
-            return self._idle.pop()
-        for uid in range(self._base, self._base + self._count):
+        # From where the last search ended: services side by side then rarely meet at one lock.
+        for step in range(self._count):
+            uid = self._base + (self._next + step) % self._count
             if uid in self._held:
                 continue
             descriptor = os.open(self._folder / str(uid), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -58,6 +62,7 @@ class Slots:
                 os.close(descriptor)
                 continue
             self._held[uid] = descriptor
+            self._next = uid - self._base + 1
             return uid
         return None
 
@@ -68,9 +73,11 @@ class Slots:
         return uid
 
     def give(self, uid: int) -> None:
-        """Take a uid back for the next run."""
+        """Take a uid back, for whoever on this machine is next."""
         with self._given:
-            self._idle.append(uid)
+            descriptor = self._held.pop(uid, None)  # none: closed meanwhile
+            if descriptor is not None:
+                os.close(descriptor)
             self._given.notify()
 
     def close(self) -> None:
@@ -79,4 +86,3 @@ class Slots:
             for descriptor in self._held.values():
                 os.close(descriptor)
             self._held.clear()
-            self._idle.clear()

@@ -38,6 +38,29 @@ def test_services_side_by_side_share_the_range(tmp_path: Path) -> None:
     second.close()
 
 
+def test_a_uid_given_back_is_for_any_service(tmp_path: Path) -> None:
+    """An idle service holds none, however many it once had; who waits in another process gets it too."""
+    first, second = Slots(tmp_path, 5000, 8), Slots(tmp_path, 5000, 8)
+    had = [first.take() for _ in range(8)]
+    threading.Timer(0.05, first.give, (had[3],)).start()
+    assert second.take() == had[3]
+    for uid in had[:3] + had[4:]:
+        first.give(uid)
+    assert sorted(second.take() for _ in range(7)) == sorted(had[:3] + had[4:])
+    first.close()
+    second.close()
+
+
+def test_a_uid_given_back_after_the_close_is_no_matter(tmp_path: Path) -> None:
+    """What is torn down last may come after it."""
+    slots = Slots(tmp_path, 5000, 1)
+    uid = slots.take()
+    slots.close()
+    slots.give(uid)
+    assert slots.take() == uid
+    slots.close()
+
+
 def test_a_dead_services_uids_are_free(tmp_path: Path) -> None:
     """The lock ends with whoever held it, however it ended."""
     pid = os.fork()
