@@ -167,7 +167,8 @@ class Host:
 class ForkServerState(TypedDict):
     """What a fork server tells of itself: whether it is up, and if not why; how many children wait in it.
 
-    ``settled`` is False only while it comes up for the first time, when nobody knows yet whether it will.
+    ``settled`` is False only while it comes up for the first time, when nobody knows yet whether it will. ``pid`` is
+    that of the bwrap it lives in, None while it is down; ``started`` counts the servers there have been so far.
     """
 
     name: str
@@ -175,6 +176,8 @@ class ForkServerState(TypedDict):
     settled: bool
     waiting: int
     reason: str
+    pid: int | None
+    started: int
 
 
 # --- Plan: every decision made ---------------------------------------------------------------------------------------

@@ -34,6 +34,7 @@ from sandbox.config import Config
 from sandbox.confine import bwrap, cgroup, seccomp
 from sandbox.errors import SetupError
 from sandbox.meters import Meters
+from sandbox.model import Launcher
 from sandbox.slots import PLACE, Slots
 from sandbox.spawn import spawn
 from sandbox.starter import Starter
@@ -45,8 +46,9 @@ from sandbox.zygote import Zygotes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from sandbox.model import Child, ForkServerState, Host, Job, Limits, Plan, Result, Runtime
+    from sandbox.model import Child, Exit, ForkServerState, Host, Job, Limits, Plan, Result, Runtime
     from sandbox.supervise import Cancel
+    from sandbox.waiting import Waiting
 
 
 # What init still does after it has its filters: finish the root, give up the capabilities that takes.
@@ -123,22 +125,37 @@ class Sandbox:
         """
         plan = policy.plan(job, self.host, self.config)
         try:
-            with contextlib.ExitStack() as scope:
-                end = supervise(self._child(plan, scope), plan, cancel)
+            end = self._end_of(plan, cancel)
         except OSError as error:  # descriptors, processes or memory ran out on our side
             raise SetupError("run", error.errno or 0, str(error)) from error
         return collect.judge(end, plan)
+
+    def _end_of(self, plan: Plan, cancel: Cancel | None) -> Exit:
+        """Run to the end. What is lost with its fork server is run again, cold: nothing of it was seen outside."""
+        with contextlib.ExitStack() as scope:
+            child = self._child(plan, scope)
+            try:
+                return supervise(child, plan, cancel)
+            except SetupError:
+                if child.launcher is Launcher.COLD:
+                    raise
+                _log.warning("a warm run was lost; it is run again, cold", exc_info=True)
+        with contextlib.ExitStack() as scope:
+            return supervise(scope.enter_context(self._spawn(plan, self._cold.make())), plan, cancel)
+
+    def _spawn(self, plan: Plan, waiting: Waiting) -> contextlib.AbstractContextManager[Child]:
+        return spawn(plan, waiting, self._staging, self._undertaker.take)
 
     def _child(self, plan: Plan, scope: contextlib.ExitStack) -> Child:
         """Give a child under way, warm where one can be had; where one fails before, nothing of the guest's has run."""
         lent = self._zygotes.lend(plan)
         if lent is not None:
             try:
-                return scope.enter_context(spawn(plan, lent.child, self._staging, self._undertaker.take))
+                return scope.enter_context(self._spawn(plan, lent.child))
             except SetupError:
                 _log.warning("a warm child failed before its run; the run is cold", exc_info=True)
                 lent.doubt()
-        return scope.enter_context(spawn(plan, self._cold.make(), self._staging, self._undertaker.take))
+        return scope.enter_context(self._spawn(plan, self._cold.make()))
 
     def vet(self, job: Job) -> None:
         """Raise what :meth:`run` would raise before it starts anything."""

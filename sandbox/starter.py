@@ -31,8 +31,9 @@ _COMPLAINT_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A bwrap that runs: our end of the socket that is its standard input, and the pipe where it complains."""
+    """A bwrap that runs: its pid, our end of the socket that is its standard input, the pipe where it complains."""
 
+    pid: int
     control: socket.socket
     diagnostics: int
 
@@ -72,7 +73,7 @@ class Starter:
             far.close()
             os.close(complaint)
         scope.callback(_reap, process, control)
-        return Started(control, diagnostics)
+        return Started(process.pid, control, diagnostics)
 
     def _order(self, argv: Sequence[str], stdin: int, stderr: int, user: Callable[[], Any]) -> subprocess.Popen[bytes]:
         future: Future[subprocess.Popen[bytes]] = Future()

@@ -12,6 +12,7 @@ from dataclasses import replace
 from multiprocessing import get_context
 from pathlib import Path
 
+import psutil
 import pytest
 from patience import within
 
@@ -126,8 +127,7 @@ def census(config: Config) -> dict[str, int]:
     for entry in Path("/proc/self/fd").iterdir():
         with contextlib.suppress(OSError):  # what lists them
             links.append(entry.readlink())
-    held = [link for link in links if link.parent.name != "slots"]  # a slot's lock is kept for the next run
-    return {"descriptors": len(held), "processes": living}
+    return {"descriptors": len(links), "processes": living}
 
 
 @pytest.fixture
@@ -146,36 +146,46 @@ def small(config: Config) -> Iterator[Callable[..., Sandbox]]:
         box.close()
 
 
-def servers() -> list[int]:
-    """Give the processes in which our fork servers run."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            words = (entry / "cmdline").read_bytes()
-            parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
-            grandparent = Path(f"/proc/{parent}/stat").read_text().rpartition(")")[2].split()[1]
-        except (OSError, IndexError):
-            continue
-        if b"zygote" in words and words.startswith(b"/opt/python") and int(grandparent) == os.getpid():
-            found.append(int(entry.name))
-    return found
+def kill_servers(box: Sandbox) -> None:
+    """End the process in which each fork server runs, which is the one child of its bwrap."""
+    for server in box.warmth:
+        (zygote,) = psutil.Process(server["pid"]).children()
+        os.kill(zygote.pid, signal.SIGKILL)
 
 
 def test_a_killed_server_is_replaced_without_a_failed_run(small: Callable[..., Sandbox]) -> None:
     """Its waiting children die with it; runs go on, cold if they must, and warm again soon."""
-    others = servers()
     box = small()
     for _ in range(3):
-        # A dead server that nobody asked for a child is missed a moment later than one that was.
-        assert within(SOON_SECONDS, lambda: len(set(servers()) - set(others)) == 2), box.warmth
-        victims = set(servers()) - set(others)
-        for pid in victims:
-            os.kill(pid, signal.SIGKILL)
-        time.sleep(0.2)  # a run that had begun in the very moment would have died with its server
+        kill_servers(box)
         for _ in range(4):
             assert box.run(Job(code="print(1)")).stdout == "1\n"
         assert within(SOON_SECONDS, lambda: full(box)), box.warmth
         assert box.run(Job(code="print(1)")).launcher is Launcher.WARM
+
+
+def test_a_dead_server_is_replaced_before_anybody_asks(small: Callable[..., Sandbox]) -> None:
+    """The next caller finds it warm."""
+    box = small()
+    before = [server["pid"] for server in box.warmth]
+    kill_servers(box)
+    assert within(SOON_SECONDS, lambda: full(box) and not {server["pid"] for server in box.warmth} & set(before))
+    assert [server["started"] for server in box.warmth] == [2, 2]
+    assert box.run(Job(code="print(1)")).launcher is Launcher.WARM
+
+
+def test_a_run_that_is_lost_with_its_server_is_run_again(small: Callable[..., Sandbox]) -> None:
+    """Cold, and its caller sees one whole run: nothing of the lost one was seen outside."""
+    box = small()
+    code = "import time; print('begun', flush=True); time.sleep(1); print('over')"
+    with ThreadPoolExecutor(4) as callers:
+        under_way = [callers.submit(box.run, Job(code=code)) for _ in range(4)]
+        time.sleep(0.5)
+        kill_servers(box)
+        results = [each.result() for each in under_way]
+    assert [(each.status, each.stdout, each.launcher) for each in results] == [
+        (Status.OK, "begun\nover\n", Launcher.COLD)
+    ] * 4
 
 
 def test_a_server_is_replaced_after_its_runs(small: Callable[..., Sandbox]) -> None:

@@ -106,8 +106,8 @@ class ScriptedBox:
 
     layers: tuple[str, ...] = ("user", "pid")
     warmth: tuple[ForkServerState, ...] = (
-        ForkServerState(name="bare", up=True, settled=True, waiting=2, reason=""),
-        ForkServerState(name="data", up=False, settled=True, waiting=0, reason="no memory"),
+        ForkServerState(name="bare", up=True, settled=True, waiting=2, reason="", pid=11, started=1),
+        ForkServerState(name="data", up=False, settled=True, waiting=0, reason="no memory", pid=None, started=0),
     )
     runtimes: Mapping[str, Runtime] = RUNTIMES
 
