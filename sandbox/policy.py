@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import fields
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeVar
 
 from sandbox.confine import rlimit
 from sandbox.errors import JobRefused, NotBuilt, OverCeiling
 from sandbox.meter import MeterLimits
-from sandbox.model import Launcher, Limits, NetworkKind, Plan, WritablePlace
+from sandbox.model import Launcher, Limits, NetworkKind, OnOutputLimit, OutputKeep, Plan, WritablePlace
 from sandbox.places import STANDING_TARGETS, SYSTEM, WORKSPACE
 from sandbox.runtimes import runtime_named
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from sandbox.config import Config
     from sandbox.model import Host, InputFile, Job, Runtime
 
+_Word = TypeVar("_Word", bound=StrEnum)
 _FLOORS = Limits(
     wall_seconds=0.0,
     cpu_seconds=0.0,
@@ -49,7 +51,7 @@ _MOST_WRITABLE = 16
 def plan(job: Job, host: Host, config: Config) -> Plan:
     """Decide everything about a run. Raises JobRefused, OverCeiling or NotBuilt, naming the field."""
     runtime = runtime_named(job.language, host.runtimes)
-    _launcher(job)
+    launcher = _launcher(job)
     _network(job)
     limits = _limits(job.limits, ceilings(config, host))
     code = _encoded("code", job.code)
@@ -59,7 +61,7 @@ def plan(job: Job, host: Host, config: Config) -> Plan:
     cpus = min(math.ceil(limits.cpus), len(host.cpu_numbers))
     return Plan(
         runtime=runtime,
-        launcher=job.launcher,
+        launcher=launcher,
         cpus=cpus,
         own_env=frozenset(job.env),
         code=code,
@@ -76,8 +78,8 @@ def plan(job: Job, host: Host, config: Config) -> Plan:
         cpu_rate=min(limits.cpus, len(host.cpu_numbers)) if in_cgroup else cpus,
         rlimits=rlimit.rlimits(limits, host.meter_kind),
         affinity=None if in_cgroup else host.cpu_numbers[:cpus],
-        output_keep=job.output_keep,
-        on_output_limit=job.on_output_limit,
+        output_keep=_one_of(OutputKeep, "output_keep", job.output_keep),
+        on_output_limit=_one_of(OnOutputLimit, "on_output_limit", job.on_output_limit),
         flood_bytes=config.flood_bytes,
         layers=layers(host),
     )
@@ -98,16 +100,27 @@ def ceilings(config: Config, host: Host) -> Limits:
     return Limits(**values)
 
 
-def _launcher(job: Job) -> None:
-    if job.launcher is Launcher.WARM:
+def _one_of(kind: type[_Word], name: str, value: str) -> _Word:
+    """Take the word itself as well as the member it stands for: what is compared later is the member alone."""
+    try:
+        return kind(value)
+    except ValueError:
+        raise JobRefused(name, f"may be {' or '.join(repr(each.value) for each in kind)}") from None
+
+
+def _launcher(job: Job) -> Launcher:
+    launcher = _one_of(Launcher, "launcher", job.launcher)
+    if launcher is Launcher.WARM:
         raise JobRefused("launcher", "may be 'auto' or 'cold'")
+    return launcher
 
 
 def _network(job: Job) -> None:
-    if job.network.hosts and job.network.kind is not NetworkKind.ALLOWLIST:
+    kind = _one_of(NetworkKind, "network.kind", job.network.kind)
+    if job.network.hosts and kind is not NetworkKind.ALLOWLIST:
         raise JobRefused("network.hosts", "belongs to kind 'allowlist'")
-    if job.network.kind is not NetworkKind.NONE:
-        raise NotBuilt("network.kind", f"{job.network.kind.value!r} cannot be enforced by this version; use 'none'")
+    if kind is not NetworkKind.NONE:
+        raise NotBuilt("network.kind", f"{kind.value!r} cannot be enforced by this version; use 'none'")
 
 
 def _limits(asked: Limits, top: Limits) -> Limits:

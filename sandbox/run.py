@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from sandbox.waiting import Waiting
 
 
-# What init still does after it has its filters: finish the root, give up the capabilities that takes.
-_INIT_CALLS = frozenset({"mount", "open_tree", "move_mount", "sched_setaffinity", "capset", "prctl"})
 _log = logging.getLogger(__name__)
 _serials = itertools.count()  # one process may hold several engines
 
@@ -83,7 +81,7 @@ class Sandbox:
             scope.callback(self._undertaker.close)
             allow, deny = seccomp.shipped_profiles()
             filters = seccomp.compile_filters(allow, deny, self.host.machine)
-            inits = seccomp.compile_filters(seccomp.permitting(allow, _INIT_CALLS), deny, self.host.machine)
+            init_filter = seccomp.compile_filter(seccomp.shipped_init_profile(), self.host.machine)
             # The allow-list last: it refuses the loading of further filters, to us as to the guest.
             watched: tuple[bytes, ...] = ()
             if self.host.meter_kind == "watch":
@@ -92,7 +90,7 @@ class Sandbox:
             self._staging = Staging(
                 self.host,
                 (*watched, filters.deny, filters.allow),
-                (inits.deny, inits.allow),
+                init_filter,
                 places.STANDING_PLACES,
                 policy.standing_environment(python, 1),
                 meters.new,

@@ -47,7 +47,7 @@ _WRITTEN = {
 _PREFIX = "stage-"
 GUEST_BUNDLE = "guest.bin"
 # In the order in which they import one another. A cold run's init has no use for the last.
-_GUEST_MODULES = ("wire", "libc", "steps", "root", "collect", "program", "become", "init", "zygote")
+_GUEST_MODULES = ("wire", "libc", "steps", "root", "collect", "program", "image", "become", "init", "zygote")
 # What the bundle does when it is executed: stand in for the import system, for these modules alone.
 _LOADER = """
 import marshal, sys

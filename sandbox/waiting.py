@@ -67,7 +67,7 @@ class Staging:
         self,
         host: Host,
         filters: Sequence[bytes],
-        init_filters: Sequence[bytes],
+        init_filter: bytes,
         places: Sequence[WritablePlace],
         env: Mapping[str, str],
         new_meter: Callable[[], Meter],
@@ -82,7 +82,7 @@ class Staging:
             "writable": [[place.mode, list(place.targets)] for place in places],
             "laid_links": [list(link) for runtime in host.runtimes.values() for link in runtime.links],
             "filters": list(filters),
-            "init_filters": list(init_filters),
+            "init_filter": init_filter,
             "env": dict(env),
         }
 

@@ -115,6 +115,8 @@ class Zygotes:
                 answer = inbox.receive()
             except (OSError, wire.WireError) as error:
                 raise SetupError("fork server", 0, f"{error}; {started.complaint()}") from error
+            if answer is not None and "failed" in answer:
+                raise SetupError.told(answer["failed"])
             if answer is None or "serving" not in answer:
                 raise SetupError("fork server", 0, started.complaint() or "it ended early")
             started.control.settimeout(SETUP_SECONDS)

@@ -16,7 +16,7 @@ import resource
 import sys
 
 from . import libc, program, root, wire
-from .steps import Step, StepError, forbid_cores
+from .steps import Step, StepError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def main(link: _socket.socket, stage: dict[str, Any], descriptors: list[int], la
         host, standard, gate, doors = _be_confined(stage, descriptors)
         wire.send(link, {"set": None})
         inbox = wire.Inbox(link, _MOST_BYTES, wire.unpack)
-        _get_ready(inbox, stage)
+        _get_ready(inbox)
         _take_descriptors((link.fileno(), host.fileno()), standard, doors)
         orders = _take_orders(host)
         if inbox.receive() is None or not os.read(gate, 1):  # init or the host went away
@@ -63,29 +63,24 @@ def main(link: _socket.socket, stage: dict[str, Any], descriptors: list[int], la
 
 
 def _be_confined(stage: dict[str, Any], descriptors: list[int]) -> tuple[_socket.socket, list[int], int, list[int]]:
-    """Give up all power: nothing that comes later needs any.
+    """Give up what init left of our power: nothing that comes later needs any.
 
     Gives the link to the host, the three standard descriptors, the gate, and the doors of the meter.
     """
     with Step("guest: descriptors that came"):
         host, *standard, gate = (_above_ours(each) for each in descriptors[:_DESCRIPTORS])
-    with Step("guest: no core dump"):
-        forbid_cores()
     with Step("guest: drop capabilities"):
-        libc.drop_bounding_set()
         libc.drop_capabilities()
-    with Step("guest: no_new_privs"):
-        libc.forbid_new_privileges()
     with Step("guest: seccomp"):
         for each in stage["filters"]:
             libc.load_filter(each)
     return _socket.socket(fileno=host), standard, gate, descriptors[_DESCRIPTORS:]
 
 
-def _get_ready(inbox: wire.Inbox, stage: dict[str, Any]) -> None:
+def _get_ready(inbox: wire.Inbox) -> None:
     """Be as a Python program is, rehearse, and where init has made the root, stand in it."""
     with Step("guest: settle in"):
-        program.settle_in(stage["env"], __package__)
+        program.take_signals()
         sys.path.insert(0, root.WORKSPACE)
         numpy_random = sys.modules.get("numpy.random")
         if numpy_random is not None:  # the interpreter's own generators reseed themselves at a fork

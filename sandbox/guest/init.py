@@ -2,9 +2,10 @@
 
 Theory of operation. This process has its own user, pid, mount, net, ipc, uts and cgroup namespaces, from bwrap for a
 cold run or from the clone of a fork server for a warm one, and all capabilities over them (none over the machine).
-``serve`` first forks the process that will become the guest (:mod:`.become`), which is confined and rehearses while
-init makes the fixed part of the guest's root and enters it, and gives up most of the kernel by two seccomp filters
-and for good all new privileges. Then both wait for a job, a warm one perhaps for long. With the job init finishes the
+Its interpreter has been made ready to be forked (:mod:`.image`). ``serve`` gives up for good all new privileges and
+forks the process that will become the guest (:mod:`.become`), which is confined and rehearses while
+init makes the fixed part of the guest's root and enters it, and gives up most of the kernel by a seccomp filter of
+its own. Then both wait for a job, a warm one perhaps for long. With the job init finishes the
 root and gives up the rest: being dumpable, and its capabilities. No line of the guest's runs before the host opens
 the gate, and init itself never runs one. It reaps whatever the guest leaves, reports the raw wait status of its main
 process, kills the rest (the pid namespace is all there is), walks the workspace, and ends; its end takes the
@@ -21,11 +22,10 @@ import _signal
 import _socket
 import mmap
 import os
-import resource
 import time
 
-from . import become, collect, libc, program, root, wire
-from .steps import Step, StepError, forbid_cores
+from . import become, collect, image, libc, program, root, wire
+from .steps import Step, StepError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +44,11 @@ def main() -> NoReturn:
     stage = inbox.receive()
     if stage is None:  # the host went away, or only wanted to see whether this far is possible
         os._exit(0)
+    try:
+        image.settle(stage["env"])
+    except StepError as error:
+        wire.send(host, error.told)
+        os._exit(1)
     serve(inbox, stage, inbox.descriptors())
 
 
@@ -61,17 +66,13 @@ def serve(inbox: wire.Inbox, stage: dict[str, Any], descriptors: list[int]) -> N
 
 def _serve(inbox: wire.Inbox, stage: dict[str, Any], descriptors: list[int]) -> None:
     host = inbox.link
-    with Step("init: signals"):
-        for number in (_signal.SIGINT, _signal.SIGPIPE, _signal.SIGXFSZ):  # what the interpreter changed, and knows of
-            _signal.signal(number, _signal.SIG_DFL)
-        libc.default_signals()
+    with Step("init: die with the parent"):
         libc.die_with_parent(_signal.SIGKILL)
-    with Step("init: limits of its own"):
-        most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # one a level when walking the workspace
-        forbid_cores()
     with Step("init: namespaces"):
         namespaces = {name: os.readlink(f"/proc/self/ns/{name}") for name in NAMESPACES}
+    with Step("init: no new power"):
+        libc.drop_bounding_set()
+        libc.forbid_new_privileges()
     with Step("init: fork"):
         if stage.keys() != wire.STAGE_KEYS:
             raise wire.WireError("this is no stage")
@@ -133,12 +134,8 @@ def _prepare(stage: dict[str, Any], link: _socket.socket, answers: wire.Inbox) -
     """Do all that needs no job; give the tmpfs of the writable places."""
     with Step("init: prepare root"):
         scratch = root.prepare(stage)
-    with Step("init: bounding set"):
-        libc.drop_bounding_set()
-    with Step("init: seccomp"):  # its own filter leaves the few calls that finish the root
-        libc.forbid_new_privileges()
-        for each in stage["init_filters"]:
-            libc.load_filter(each)
+    with Step("init: seccomp"):  # leaves what finishes the root, reaps and collects
+        libc.load_filter(stage["init_filter"])
     with Step("init: the guest is confined"):
         answer = answers.receive()
         if answer is None:
@@ -182,18 +179,20 @@ def _watch(host: _socket.socket, job: dict[str, Any], main_pid: int, answers: wi
         "max_rss_bytes": usage.ru_maxrss * 1024,
     }
     wire.send(host, {"over": over})
-    if job["collect"]:
-        _end_the_rest()
-    else:  # nothing will be read: they are told to end, and our own end waits for them
-        _kill_the_rest()
-    space = os.statvfs(root.WORKSPACE)
-    skipped = collect.collect(
-        root.WORKSPACE,
-        job["collect"],
-        job["files_out"],
-        job["files_out_bytes"],
-        lambda path, content: wire.send(host, {"file": {"path": path, "content": content}}),
-    )
+    with Step("init: end the rest"):
+        if job["collect"]:
+            _end_the_rest()
+        else:  # nothing will be read: they are told to end, and our own end waits for them
+            _kill_the_rest()
+    with Step("init: collect"):
+        space = os.statvfs(root.WORKSPACE)
+        skipped = collect.collect(
+            root.WORKSPACE,
+            job["collect"],
+            job["files_out"],
+            job["files_out_bytes"],
+            lambda path, content: wire.send(host, {"file": {"path": path, "content": content}}),
+        )
     wire.send(host, {"done": {"skipped": skipped, "disk_full": space.f_bavail == 0 or space.f_favail == 0}})
 
 

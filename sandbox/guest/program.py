@@ -30,18 +30,11 @@ _EXIT_UNREPRESENTABLE = 255  # what a code that no C long holds becomes
 _EXIT_LOST_OUTPUT = 120  # what the interpreter answers when it could not flush (sys.exit in the Python library manual)
 
 
-def settle_in(env: dict[str, str], package: str) -> None:
-    """Make this interpreter a Python program's, as far as that needs no job. Modules below ``package`` are ours.
-
-    They stay at work, but a program that looks does not find them.
-    """
+def take_signals() -> None:
+    """Let signals do what they do in a Python program that has just begun."""
     for number in (_signal.SIGPIPE, _signal.SIGXFSZ):
         _signal.signal(number, _signal.SIG_IGN)
     _signal.signal(_signal.SIGINT, _signal.default_int_handler)
-    for name in [name for name in sys.modules if name == package or name.startswith(f"{package}.")]:
-        del sys.modules[name]
-    os.environ.clear()
-    adopt_environment(env)
 
 
 def adopt_environment(env: dict[str, str]) -> None:
@@ -72,7 +65,7 @@ def announced(last_word: mmap.mmap) -> int | None:
 
 
 def run_python(path: str, args: list[str], last_word: mmap.mmap) -> NoReturn:
-    """Run the file at ``path`` as ``__main__``, after :func:`settle_in` and :func:`adopt_environment`.
+    """Run the file at ``path`` as ``__main__``, after :func:`take_signals` and :func:`adopt_environment`.
 
     At its end it leaves the exit code in ``last_word`` and stops: whoever waits learns it before the kernel has taken
     the memory down, which with a data stack takes longer than the run. A guest that writes there itself gains what

@@ -84,7 +84,7 @@ STAGE_KEYS = frozenset(
         "writable",  # [[mode, [absolute paths of one folder]]], the standing places
         "laid_links",  # [[path, text]] in them
         "filters",  # [BPF bytes], loaded in this order
-        "init_filters",  # init's own: the same, and the few calls that finish the root
+        "init_filter",  # init's own: what finishes the root, reaps and collects
         "env",  # the documented variables
     }
 )

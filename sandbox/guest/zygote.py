@@ -14,7 +14,7 @@ import gc
 import os
 import sys
 
-from . import init, libc, wire
+from . import image, init, libc, wire
 from .steps import Step, StepError
 
 TYPE_CHECKING = False
@@ -33,6 +33,7 @@ def main() -> NoReturn:
     """Import, then fork until the host goes away."""
     control = _socket.socket(fileno=wire.CONTROL_FD)
     libc.die_with_parent(_signal.SIGKILL)
+    image.carry_pages_over_forks()
     inbox = wire.Inbox(control, _MOST_BYTES, wire.unpack)
     order = inbox.receive()
     if order is None:
@@ -43,6 +44,11 @@ def main() -> NoReturn:
         os.symlink(text, path)
     os.environ.update(order["serve"]["env"])
     imported = [name for name in order["serve"]["imports"] if _imported(name)]
+    try:
+        image.settle(stage["env"])
+    except StepError as error:
+        wire.send(control, error.told)
+        os._exit(1)
     gc.collect()
     gc.freeze()
     gc.disable()

@@ -14,7 +14,7 @@ from plans import HOST
 from sandbox import policy
 from sandbox.config import Config
 from sandbox.errors import JobRefused, NotBuilt, OverCeiling
-from sandbox.model import InputFile, Job, Launcher, Limits, Network, NetworkKind, Plan
+from sandbox.model import InputFile, Job, Launcher, Limits, Network, NetworkKind, OnOutputLimit, OutputKeep, Plan
 from sandbox.places import STANDING_PLACES
 
 WATCHED = replace(HOST, meter_kind="watch", as_root=False)
@@ -107,6 +107,10 @@ def test_the_jobs_variables_win() -> None:
         ({"network": Network(kind=NetworkKind.ALLOWLIST, hosts=("a",))}, NotBuilt, "network.kind"),
         ({"network": Network(hosts=("a",))}, JobRefused, "network.hosts"),
         ({"launcher": Launcher.WARM}, JobRefused, "launcher"),
+        ({"launcher": "hot"}, JobRefused, "launcher"),
+        ({"output_keep": "middle"}, JobRefused, "output_keep"),
+        ({"on_output_limit": "ask"}, JobRefused, "on_output_limit"),
+        ({"network": Network(kind="all")}, JobRefused, "network.kind"),  # type: ignore[arg-type]
         ({"language": "cobol"}, JobRefused, "language"),
         ({"code": "x" * (17 << 20)}, OverCeiling, "code"),
     ],
@@ -116,6 +120,14 @@ def test_what_cannot_be_enforced_is_refused(asked: dict[str, Any], kind: type[Jo
     error = refused(**asked)
     assert type(error) is kind
     assert error.field == field
+
+
+def test_a_word_counts_as_what_it_stands_for() -> None:
+    """A caller who writes ``"cold"`` for ``Launcher.COLD`` gets no warm run."""
+    planned = plan(launcher="cold", output_keep="head_tail", on_output_limit="kill")
+    assert planned.launcher is Launcher.COLD
+    assert planned.output_keep is OutputKeep.HEAD_TAIL
+    assert planned.on_output_limit is OnOutputLimit.KILL
 
 
 def test_ceilings_are_the_operators() -> None:

@@ -7,7 +7,8 @@ arguments of those calls. The kernel runs both and the refusal wins. ::
     allow, deny = shipped_profiles()
     filters = compile_filters(allow, deny, os.uname().machine)
 
-Where no cgroup bounds memory a third is stacked in front: ``compile_filter(shipped_watch_profile(), machine)``.
+Where no cgroup bounds memory a third is stacked in front: ``compile_filter(shipped_watch_profile(), machine)``. Init,
+which runs no guest code, has a short list of its own: ``shipped_init_profile()``.
 """
 
 from sandbox.confine.seccomp.bpf import Filters, compile_filter, compile_filters
@@ -17,7 +18,7 @@ from sandbox.confine.seccomp.profile import (
     Profile,
     Rule,
     load_profile,
-    permitting,
+    shipped_init_profile,
     shipped_profiles,
     shipped_watch_profile,
 )
@@ -31,7 +32,7 @@ __all__ = [
     "compile_filter",
     "compile_filters",
     "load_profile",
-    "permitting",
+    "shipped_init_profile",
     "shipped_profiles",
     "shipped_watch_profile",
 ]

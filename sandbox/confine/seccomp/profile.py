@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -185,14 +185,12 @@ def shipped_watch_profile() -> Profile:
     return load_profile(_folder() / "watch.json")
 
 
+def shipped_init_profile() -> Profile:
+    """What a run's init still may do when it has built the root. Raises SetupError."""
+    return load_profile(_folder() / "init.json")
+
+
 def _folder() -> Path:
     package = Path(__file__).resolve().parents[2]
     installed = package / "seccomp_profiles"
     return installed if installed.is_dir() else package.parent / "seccomp"
-
-
-def permitting(profile: Profile, names: frozenset[str]) -> Profile:
-    """Give the profile with these calls let through whatever their arguments: for a process of ours that needs them."""
-    others = (replace(rule, names=tuple(each for each in rule.names if each not in names)) for rule in profile.rules)
-    kept = tuple(rule for rule in others if rule.names)
-    return replace(profile, rules=(*kept, Rule(names=tuple(sorted(names)), answer=None)))
