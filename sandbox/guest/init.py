@@ -82,7 +82,7 @@ def _serve(inbox: wire.Inbox, stage: dict[str, Any], descriptors: list[int]) -> 
     scratch = _prepare(stage, link, answers)
     with Step("init: report"):
         pidfds = (os.pidfd_open(pid), os.pidfd_open(os.getpid()))
-        wire.send(host, {"waiting": {"namespaces": namespaces, **_confinement(pid)}}, pidfds)
+        wire.send(host, {"waiting": {"namespaces": namespaces, **_confinement(pid)}}, descriptors=pidfds)
         for pidfd in pidfds:
             os.close(pidfd)
     with Step("init: receive job"):
@@ -174,18 +174,21 @@ def _watch(host: _socket.socket, job: dict[str, Any], main_pid: int, answers: wi
             wire.send(host, failure)
             return
     over = {
-        "status": announced,
-        "cpu_seconds": usage.ru_utime + usage.ru_stime,
-        "max_rss_bytes": usage.ru_maxrss * 1024,
+        "over": {
+            "status": announced,
+            "cpu_seconds": usage.ru_utime + usage.ru_stime,
+            "max_rss_bytes": usage.ru_maxrss * 1024,
+        }
     }
-    wire.send(host, {"over": over})
-    with Step("init: end the rest"):
-        if job["collect"]:
-            _end_the_rest()
-        else:  # nothing will be read: they are told to end, and our own end waits for them
+    if not job["collect"]:  # nothing will be read: the rest is told to end, and our own end waits for it
+        with Step("init: end the rest"):
             _kill_the_rest()
+            wire.send(host, over, _done([]))
+        return
+    wire.send(host, over)
+    with Step("init: end the rest"):
+        _end_the_rest()
     with Step("init: collect"):
-        space = os.statvfs(root.WORKSPACE)
         skipped = collect.collect(
             root.WORKSPACE,
             job["collect"],
@@ -193,7 +196,12 @@ def _watch(host: _socket.socket, job: dict[str, Any], main_pid: int, answers: wi
             job["files_out_bytes"],
             lambda path, content: wire.send(host, {"file": {"path": path, "content": content}}),
         )
-    wire.send(host, {"done": {"skipped": skipped, "disk_full": space.f_bavail == 0 or space.f_favail == 0}})
+        wire.send(host, _done(skipped))
+
+
+def _done(skipped: list[list[str]]) -> dict[str, Any]:
+    space = os.statvfs(root.WORKSPACE)
+    return {"done": {"skipped": skipped, "disk_full": space.f_bavail == 0 or space.f_favail == 0}}
 
 
 def _end_the_rest() -> None:

@@ -262,9 +262,9 @@ class Reader:
         return values
 
 
-def send(link: _socket.socket, value: Any, descriptors: Sequence[int] = ()) -> None:
-    """Send one value up, and with its first bytes the descriptors. Raises OSError."""
-    _send(link, encode(value), descriptors)
+def send(link: _socket.socket, *values: Any, descriptors: Sequence[int] = ()) -> None:
+    """Send values up at once, and with their first bytes the descriptors. Raises OSError."""
+    _send(link, b"".join(map(encode, values)), descriptors)
 
 
 def send_down(link: _socket.socket, value: Any, descriptors: Sequence[int] = ()) -> None:

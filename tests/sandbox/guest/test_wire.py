@@ -155,7 +155,7 @@ def test_a_message_brings_its_descriptors() -> None:
     """They arrive close-on-exec, with a message of any size, and are given out once."""
     near, far = socket.socketpair()
     with near, far, open(os.devnull, "rb") as file:  # noqa: PTH123 - as short as it is
-        wire.send(near, {"x": b"y" * 100_000}, [file.fileno(), file.fileno()])
+        wire.send(near, {"x": b"y" * 100_000}, descriptors=[file.fileno(), file.fileno()])
         inbox = wire.Inbox(far, 1 << 20)
         assert inbox.receive() == {"x": b"y" * 100_000}
         descriptors = inbox.descriptors()
