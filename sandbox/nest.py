@@ -55,6 +55,14 @@ class Lent(NamedTuple):
     doubt: Callable[[], None]
 
 
+@dataclass(slots=True, eq=False)
+class _Caller:
+    """Somebody who waits for a child, and is woken with one or with none."""
+
+    woken: threading.Event = field(default_factory=threading.Event)
+    lent: Lent | None = None
+
+
 class Wake:
     """Wakes the one thread that waits for it, from any thread; what was set before the wait counts."""
 
@@ -107,7 +115,8 @@ class Nest:
         self._start = start
         self._staging = staging
         self._dispose = dispose
-        self._changed = threading.Condition()
+        self._lock = threading.Lock()
+        self._callers: deque[_Caller] = deque()
         self._server: Server | None = None
         self._wanted = True
         self._used = time.monotonic()
@@ -119,30 +128,43 @@ class Nest:
         self._thread.start()
 
     def lend(self) -> Lent | None:
-        """Give a child that waits, if need be after a short wait; None where there is no server yet or any more."""
-        with self._changed:
+        """Give a child that waits, if need be after a short wait, in the order in which callers came.
+
+        None where there is no server yet or any more, or none of its children came in time.
+        """
+        with self._lock:
             self._used = time.monotonic()
             self._wanted = True
-            if self._server is None or not self._server.ready:
+            if self._server is None:
                 self._wake.set()
-                self._changed.wait_for(self._has_answer, _PATIENCE_SECONDS)
-            server = self._server
-            if server is None or not server.ready:
                 return None
+            caller = _Caller()
+            self._callers.append(caller)
+            self._serve(self._server)
+            if caller.lent is None:
+                self._wake.set()
+        if caller.lent is None:
+            caller.woken.wait(_PATIENCE_SECONDS)
+            with self._lock, contextlib.suppress(ValueError):
+                self._callers.remove(caller)
+        return caller.lent
+
+    def _serve(self, server: Server) -> None:
+        """Hand children to callers, first to first. With the lock."""
+        while server.ready and self._callers:
             server.runs += 1
-            return Lent(server.ready.popleft(), functools.partial(self._doubt, server))
+            caller = self._callers.popleft()
+            caller.lent = Lent(server.ready.popleft(), functools.partial(self._doubt, server))
+            caller.woken.set()
 
     def _doubt(self, server: Server) -> None:
         """Take a child's failure for its server's: have a new one made, unless that has happened."""
         self._drop(server)
         self._wake.set()
 
-    def _has_answer(self) -> bool:
-        return self._server is None or bool(self._server.ready)
-
     def state(self) -> ForkServerState:
         """Give what ``doctor`` and the capabilities tell of it."""
-        with self._changed:
+        with self._lock:
             server = self._server
             gone = "it is being replaced" if self._wanted else "nobody has used it for long"
             reason = "" if server else self.reason or gone
@@ -192,7 +214,7 @@ class Nest:
     def _tend(self) -> bool:
         """Do one thing that is due; False when there is none. Raises SandboxError."""
         now = time.monotonic()
-        with self._changed:
+        with self._lock:
             server, wanted, idle = self._server, self._wanted, now - self._used
         if server is None:
             if wanted:
@@ -215,16 +237,16 @@ class Nest:
         except BaseException:
             self._retire(new)
             raise
-        with self._changed:
+        with self._lock:
             self._server = new
             self.reason = ""
-            self._changed.notify_all()
+            self._serve(new)
         if old is not None:
             self._retire(old)
 
     def _fill(self, server: Server) -> bool:
         """Make the children that are missing, all begun before the first is waited for."""
-        with self._changed:
+        with self._lock:
             missing = self._warm.depth - len(server.ready)
         begun: list[Waiting] = []
         try:
@@ -232,10 +254,11 @@ class Nest:
             for child in tuple(begun):
                 self._staging.settle(child)
                 begun.remove(child)
-                with self._changed:
+                with self._lock:
                     if not server.retired:
                         server.ready.append(child)
-                        self._changed.notify()
+                        if server is self._server:
+                            self._serve(server)
                         continue
                 self._dispose(child.scope)
         finally:
@@ -245,7 +268,7 @@ class Nest:
 
     def _begin(self, server: Server) -> Waiting:
         with contextlib.ExitStack() as scope:
-            with self._changed:
+            with self._lock:
                 server.children += 1
             scope.callback(self._gone, server)
             near, far = socket.socketpair()
@@ -261,7 +284,7 @@ class Nest:
 
     def _gone(self, server: Server) -> None:
         """A child is no more; fill the gap, or close a retired server with its last one."""
-        with self._changed:
+        with self._lock:
             server.children -= 1
             over = server.retired and server.children == 0
         if over:
@@ -270,18 +293,19 @@ class Nest:
 
     def _drop(self, which: Server | None = None) -> bool:
         """Let go of the server; with ``which``, only if it is that one and no newer. False if there is none."""
-        with self._changed:
+        with self._lock:
             server = self._server
             if server is None or which not in (None, server):
                 return False
             self._server = None
-            self._changed.notify_all()
+            while self._callers:
+                self._callers.popleft().woken.set()
         self._retire(server)
         return True
 
     def _retire(self, server: Server) -> None:
         """Let its waiting children go; the server follows when no run needs it any more."""
-        with self._changed:
+        with self._lock:
             server.retired = True
             spare = list(server.ready)
             server.ready.clear()
