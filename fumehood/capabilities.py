@@ -53,7 +53,14 @@ def describe(box: Box, settings: Settings) -> Capabilities:
 
 def fork_servers(box: Box) -> tuple[ForkServer, ...]:
     """What each fork server tells of itself at this moment."""
+    held = box.warm_memory_bytes()
     return tuple(
-        ForkServer(name=one["name"], up=one["up"], waiting=one["waiting"], reason=one["reason"] or None)
+        ForkServer(
+            name=one["name"],
+            up=one["up"],
+            waiting=one["waiting"],
+            memory_bytes=held.get(one["name"]),
+            reason=one["reason"] or None,
+        )
         for one in box.warmth
     )

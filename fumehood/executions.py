@@ -49,6 +49,9 @@ class Box(Protocol):
     def warmth(self) -> tuple[ForkServerState, ...]:
         """What each fork server tells of itself; none where the warm path is switched off."""
 
+    def warm_memory_bytes(self) -> Mapping[str, int]:
+        """What each that is up holds in memory with its children."""
+
     def vet(self, job: Job) -> None:
         """Raise whatever would refuse the job without running it."""
 

@@ -272,11 +272,15 @@ class RuntimeOut(Told):
 
 
 class ForkServer(Told):
-    """One fork server: whether it is up, how many children wait in it, and why it is not up."""
+    """One fork server: whether it is up, how many children wait in it, and why it is not up.
+
+    ``memory_bytes`` is what it holds with all its children, pages that they share counted once; null while it is down.
+    """
 
     name: str
     up: bool
     waiting: int
+    memory_bytes: int | None
     reason: str | None
 
 

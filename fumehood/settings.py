@@ -117,6 +117,7 @@ class Warm(BaseModel):
     runs_per_server: int = Field(_ENGINE.warm.runs_per_server, ge=1)
     seconds_per_server: float = Field(_ENGINE.warm.seconds_per_server, gt=0)
     idle_seconds: float = Field(_ENGINE.warm.idle_seconds, gt=0)
+    memory_bytes: int = Field(_ENGINE.warm.memory_bytes, ge=0)
     preloads: dict[Annotated[str, Field(pattern=_NAME)], tuple[Annotated[str, Field(pattern=_MODULE)], ...]] = {
         each.name: each.imports for each in _ENGINE.warm.preloads
     }
@@ -133,6 +134,7 @@ class Warm(BaseModel):
             runs_per_server=self.runs_per_server,
             seconds_per_server=self.seconds_per_server,
             idle_seconds=self.idle_seconds,
+            memory_bytes=self.memory_bytes,
         )
 
 

@@ -43,6 +43,8 @@ class WarmConfig:
     seconds_per_server: float = 600.0
     idle_seconds: float = 900.0
     """A server that nobody used for so long is let go; the smallest one stays."""
+    memory_bytes: int = 2 << 30
+    """While all servers and their children hold so much, none but the smallest is started."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -175,7 +175,7 @@ def _warmth(config: Config) -> Iterator[Finding]:
             deadline = time.monotonic() + _COMING_UP_SECONDS
             while not all(server["settled"] for server in box.warmth) and time.monotonic() < deadline:
                 time.sleep(_LOOK_SECONDS)
-            servers = box.warmth
+            servers, held = box.warmth, box.warm_memory_bytes()
             warm = box.run(Job(code="print(1)")).launcher is Launcher.WARM
             fallen = [probe for probe in ready(box) if probe.required and not probe.held]
     except SandboxError as error:
@@ -184,7 +184,8 @@ def _warmth(config: Config) -> Iterator[Finding]:
     reason = "" if warm else servers[0]["reason"] or "the run was cold all the same"
     yield Finding(name, None, held=warm, detail=reason, remedy="" if warm else _WARM_REMEDY, required=False)
     for server in servers:
-        yield Finding(f"fork server {server['name']}", None, server["up"], server["reason"], remedy="", required=False)
+        said = server["reason"] or f"{held.get(server['name'], 0) >> 20} MiB with one waiting child"
+        yield Finding(f"fork server {server['name']}", None, server["up"], said, remedy="", required=False)
     if warm:  # cold runs were held against the same probes before
         yield from (replace(probe, name=f"warm: {probe.name}") for probe in fallen)
 

@@ -21,6 +21,7 @@ from sandbox.errors import SetupError
 from sandbox.guest import wire
 from sandbox.model import ForkServerState, Launcher, Plan, Runtime, RuntimeKind
 from sandbox.nest import Lent, Nest, Server
+from sandbox.pss import pss_bytes
 from sandbox.slots import Slots
 from sandbox.starter import Starter
 from sandbox.waiting import SETUP_SECONDS, Staging
@@ -61,6 +62,7 @@ class Zygotes:
         warm: WarmConfig,
         dispose: Callable[[contextlib.ExitStack], None],
     ) -> None:
+        self._warm = warm
         self._argv = argv
         self._starter = starter
         self._slots = slots
@@ -70,7 +72,9 @@ class Zygotes:
             "env": dict(env),
         }
         preloads = warm.preloads if warm.enabled else ()
-        self._nests = [Nest(preload, warm, self._start, staging, dispose) for preload in preloads]
+        self._nests: list[Nest] = []
+        for preload in preloads:  # each begins at once, and looks at those that are there
+            self._nests.append(Nest(preload, warm, self._start, staging, dispose))
 
     def lend(self, plan: Plan) -> Lent | None:
         """Give a child for the plan; None where the run must be cold."""
@@ -85,6 +89,10 @@ class Zygotes:
     def states(self) -> tuple[ForkServerState, ...]:
         """Give what each nest tells of itself."""
         return tuple(nest.state() for nest in self._nests)
+
+    def memory_bytes(self) -> Mapping[str, int]:
+        """Name of each server that is up -> what it and all its children hold, shared pages counted once among them."""
+        return {state["name"]: pss_bytes(state["pid"]) for state in self.states() if state["pid"] is not None}
 
     def close(self) -> None:
         """End all servers. No warm child may still run."""
@@ -105,6 +113,9 @@ class Zygotes:
         return plan.cpus != 1 or any(_READ_AT_IMPORT.match(name) for name in plan.own_env)
 
     def _start(self, preload: Preload) -> Server:
+        held = sum(self.memory_bytes().values()) if preload.imports else 0
+        if preload.imports and held >= self._warm.memory_bytes:
+            raise SetupError("fork server", 0, f"the others hold {held} bytes, of {self._warm.memory_bytes} for all")
         with contextlib.ExitStack() as scope:
             uid = self._slots.lend(scope) if self._slots else None
             started = self._starter.start(scope, self._argv, uid)

@@ -16,7 +16,7 @@ import psutil
 import pytest
 from patience import within
 
-from sandbox import Config, Job, Launcher, Limits, Sandbox, Status
+from sandbox import Config, ForkServerState, Job, Launcher, Limits, Sandbox, Status
 from sandbox.config import Preload, WarmConfig
 from sandbox.zygote import imports_of
 
@@ -130,6 +130,11 @@ def census(config: Config) -> dict[str, int]:
     return {"descriptors": len(links), "processes": living}
 
 
+def is_refused(server: ForkServerState) -> bool:
+    """Whether it has settled without being up."""
+    return server["settled"] and not server["up"]
+
+
 @pytest.fixture
 def small(config: Config) -> Iterator[Callable[..., Sandbox]]:
     """Give engines with one server of few children."""
@@ -138,8 +143,9 @@ def small(config: Config) -> Iterator[Callable[..., Sandbox]]:
     def make(**changed: object) -> Sandbox:
         warm = WarmConfig(preloads=(Preload("bare", ()), Preload("json", ("json",))), depth=2)
         boxes.append(Sandbox(replace(config, warm=replace(warm, **changed))))  # type: ignore[arg-type]
-        assert within(SOON_SECONDS, lambda: full(boxes[-1])), boxes[-1].warmth
-        return boxes[-1]
+        box = boxes[-1]
+        assert within(SOON_SECONDS, lambda: all(server["waiting"] == 2 or is_refused(server) for server in box.warmth))
+        return box
 
     yield make
     for box in boxes:
@@ -186,6 +192,17 @@ def test_a_run_that_is_lost_with_its_server_is_run_again(small: Callable[..., Sa
     assert [(each.status, each.stdout, each.launcher) for each in results] == [
         (Status.OK, "begun\nover\n", Launcher.COLD)
     ] * 4
+
+
+def test_the_memory_of_the_servers_is_told_and_bounded(small: Callable[..., Sandbox]) -> None:
+    """Each holds what its processes do; past the bound only the one without imports is there, and its runs are warm."""
+    held = small().warm_memory_bytes()
+    assert held.keys() == {"bare", "json"}
+    assert all(4 << 20 < each < 200 << 20 for each in held.values()), held
+    box = small(memory_bytes=0)
+    assert [server["up"] for server in box.warmth] == [True, False]
+    assert "for all" in box.warmth[1]["reason"]
+    assert box.run(Job(code="import json; print(json.dumps(1))")).launcher is Launcher.WARM
 
 
 def test_a_server_is_replaced_after_its_runs(small: Callable[..., Sandbox]) -> None:

@@ -18,8 +18,8 @@ from fumehood.settings import Settings
 from sandbox.selfcheck import Finding
 
 FORK_SERVERS = [
-    {"name": "bare", "up": True, "waiting": 2, "reason": None},
-    {"name": "data", "up": False, "waiting": 0, "reason": "no memory"},
+    {"name": "bare", "up": True, "waiting": 2, "memory_bytes": 9_000_000, "reason": None},
+    {"name": "data", "up": False, "waiting": 0, "memory_bytes": None, "reason": "no memory"},
 ]
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
