@@ -13,7 +13,7 @@ import json
 import socket
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
@@ -104,7 +104,9 @@ def main() -> None:
         contest.until_full(box)
         contest.say_facts(box, turns=options.turns, runs_of_each_step_a_turn=options.runs)
         bare = command("bare bwrap", *bwrap(box.host), "-I", "-c", "print(1)")
-        works = {name: partial(_make, server, step, options.runs) for step, name in enumerate(STEPS)}
+        works: dict[str, Callable[[], object]] = {
+            name: partial(_make, server, step, options.runs) for step, name in enumerate(STEPS)
+        }
         works[bare.name] = lambda: [bare.run() for _ in range(options.runs)]
         for turn in range(-1, options.turns):
             for name, work in works.items():
