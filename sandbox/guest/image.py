@@ -27,8 +27,9 @@ def settle(env: dict[str, str]) -> None:
     Ours stay at work. Raises StepError.
     """
     with Step("image: signals"):
-        for number in (_signal.SIGINT, _signal.SIGPIPE, _signal.SIGXFSZ):  # what the interpreter changed, and knows of
-            _signal.signal(number, _signal.SIG_DFL)
+        for number in range(1, _signal.NSIG):  # what the interpreter changed, or found changed and still believes
+            if _signal.getsignal(number) not in (_signal.SIG_DFL, None):
+                _signal.signal(number, _signal.SIG_DFL)
         libc.default_signals()
     with Step("image: limits"):
         most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
