@@ -28,7 +28,8 @@ class Step:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         if isinstance(error, OSError):
-            raise StepError(self._name, error.errno or 0, str(error.strerror or error)) from error
+            where = f"{error.filename}: " if error.filename else ""
+            raise StepError(self._name, error.errno or 0, where + str(error.strerror or error)) from error
         if isinstance(error, Exception) and not isinstance(error, StepError):
             raise StepError(self._name, 0, f"{type(error).__name__}: {error}") from error
 
