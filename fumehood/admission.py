@@ -7,6 +7,7 @@ many as there are slots nor theirs alone.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import math
 import time
 from collections import deque
@@ -65,9 +66,10 @@ class Turn:
         """Do the task in the slot's thread and give the slot back; the first in line has it at once.
 
         Where the awaiting task is ended the thread is not: the slot is given back when the thread really is free.
+        The thread has the task's context: its log lines name the request, and its spans belong to it.
         """
         loop = asyncio.get_running_loop()
-        future = self._admission._threads.submit(task)  # noqa: SLF001
+        future = self._admission._threads.submit(contextvars.copy_context().run, task)  # noqa: SLF001
         future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._release))
         return await asyncio.wrap_future(future)
 

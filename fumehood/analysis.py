@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fumehood.admission import Turn
     from fumehood.schemas import AnalysisIn, AnalyzeRequest
     from fumehood.settings import Settings
+    from fumehood.telemetry.telemetry import Telemetry
 
 
 class Analyser(Protocol):
@@ -27,9 +28,15 @@ class Analyser(Protocol):
 class Analyses:
     """Every analysis in flight that was asked for by itself. Belongs to one event loop."""
 
-    def __init__(self, analyser: Analyser, settings: Settings) -> None:
-        self._analyser = analyser
+    def __init__(self, analyser: Analyser, settings: Settings, telemetry: Telemetry) -> None:
+        self._analyser = telemetry.watched(analyser, "request")
+        self._telemetry = telemetry
         self._admission = Admission(settings.analysis_workers, settings.queue, name="analyse")
+
+    @property
+    def admission(self) -> Admission:
+        """The line, for those who count it."""
+        return self._admission
 
     def enter(self) -> Turn:
         """Take a place in line. Raises Problem 429."""
@@ -46,6 +53,7 @@ class Analyses:
         """
         if not await turn.come():
             return ""
+        self._telemetry.waited("analysis", turn.queue_seconds)
         try:
             return await turn.work(lambda: self._work(asked))
         except UnknownLanguageError as unknown:

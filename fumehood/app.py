@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from fastapi import FastAPI
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import PlainTextResponse, Response
 
 from fumehood import __version__, batches, body, openapi, problems
 from fumehood.analysis import Analyses
 from fumehood.batches import Batch
 from fumehood.capabilities import describe
 from fumehood.executions import Executions
-from fumehood.guard import Guard
+from fumehood.guard import METRICS_PATH, Guard
 from fumehood.problems import Kind, Problem
 from fumehood.readiness import Readiness
 from fumehood.responses import (
@@ -30,10 +30,15 @@ from fumehood.responses import (
 )
 from fumehood.schemas import AnalyzeRequest, BatchRequest, ExecuteRequest, parse
 from fumehood.stream import NDJSON, Stream, wants_lines
+from fumehood.telemetry.access import Access
+from fumehood.telemetry.metrics import Line
+from fumehood.telemetry.settings import MetricsAccess
+from fumehood.telemetry.telemetry import Telemetry
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
+    from fumehood.admission import Admission
     from fumehood.analysis import Analyser
     from fumehood.batches import Prepared
     from fumehood.executions import Box, Call
@@ -53,8 +58,9 @@ def create_app(
         analyser: the analyser's pool.
         probe: what ``/readyz`` runs; it never raises.
     """
-    executions = Executions(box, analyser, settings)
-    analyses = Analyses(analyser, settings)
+    telemetry = Telemetry(settings.tracing, __version__, box.runtimes, [kind.value.slug for kind in Kind])
+    executions = Executions(box, analyser, settings, telemetry)
+    analyses = Analyses(analyser, settings, telemetry)
     readiness = Readiness(box, probe)
 
     @contextlib.asynccontextmanager
@@ -63,19 +69,34 @@ def create_app(
         executions.close()
         analyses.close()
         readiness.close()
+        telemetry.close()
 
     app = FastAPI(
-        title="Fumehood", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None, redirect_slashes=False
+        title="Fumehood",
+        version=__version__,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        telemetry=telemetry.tracing.framework(),
     )
     app.state.executions = executions
     app.state.analyses = analyses
     app.add_middleware(Guard, settings=settings)
+    app.add_middleware(Access, telemetry=telemetry, log=settings.log.requests)  # what is added last is outermost
     app.add_exception_handler(Problem, _answer_problem)
     app.add_exception_handler(HTTPException, _answer_unrouted)
     openapi.install(app)
     _add_execute(app, executions, settings.body_bytes)
     _add_batch(app, executions, settings)
     _add_analyze(app, analyses, settings.body_bytes)
+    if settings.metrics.access is not MetricsAccess.OFF:
+        lines = (
+            _line("run", executions.admission, settings.concurrency, settings.queue),
+            _line("analysis", analyses.admission, settings.analysis_workers, settings.queue),
+        )
+        telemetry.metrics.watch(lines, lambda: box.warmth, lambda: box.lacking, lambda: readiness.held)
+        _add_metrics(app, telemetry)
 
     @app.get("/healthz")
     async def healthz() -> Health:
@@ -158,12 +179,26 @@ def _add_analyze(app: FastAPI, analyses: Analyses, body_bytes: int) -> None:
             return _json(await analyses.run(turn, asked))
 
 
+def _add_metrics(app: FastAPI, telemetry: Telemetry) -> None:
+    @app.get(METRICS_PATH, response_class=PlainTextResponse)
+    async def metrics(request: Request) -> Response:
+        """How the service is doing, for Prometheus."""
+        # In a thread: it reads /proc, and locks that the engine's threads hold.
+        text, media_type = await asyncio.to_thread(telemetry.metrics.expose, request.headers.get("accept", ""))
+        return Response(text, media_type=media_type)
+
+
+def _line(name: str, admission: Admission, slots: int, places: int) -> Line:
+    return Line(name, slots, places, lambda: admission.waiting, lambda: admission.running)
+
+
 def _json(text: str) -> Response:
     return Response(text, media_type="application/json")
 
 
-def _answer_problem(_: Request, problem: Exception) -> Response:
+def _answer_problem(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, Problem)  # noqa: S101 - registered for this class alone
+    request.state.problem = problem.kind.value.slug
     return Response(problem.body(), problem.status, problem.headers, problems.MEDIA_TYPE)
 
 

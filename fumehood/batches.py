@@ -57,7 +57,8 @@ def prepare(executions: Executions, asked: BatchRequest, most_runs: int) -> Prep
     if len(values) > most_runs:
         raise at_field(Kind.OVER_CEILING, field, f"may be at most {most_runs}, not {len(values)}")
     read = _each_run(executions) if asked.run is None else _each_case(executions, asked.run)
-    return Prepared(asked.id, frozenset(asked.stop_on or ()), tuple(_or_problem(read, value) for value in values))
+    told = tuple(_or_problem(executions, read, value) for value in values)
+    return Prepared(asked.id, frozenset(asked.stop_on or ()), told)
 
 
 def _each_run(executions: Executions) -> Callable[[object], Ready]:
@@ -81,11 +82,11 @@ def _each_case(executions: Executions, shared: ExecuteRequest) -> Callable[[obje
     return read
 
 
-def _or_problem(read: Callable[[object], Ready], value: object) -> Ready | str:
+def _or_problem(executions: Executions, read: Callable[[object], Ready], value: object) -> Ready | str:
     try:
         return read(value)
     except Problem as problem:
-        return problem.in_place()
+        return executions.in_place(problem)
 
 
 class Batch:
@@ -181,10 +182,11 @@ class Batch:
                 self._executions.line_up(entry, admitted=True)
             answer = await self._executions.run(entry)
         except Problem as problem:
-            return problem.in_place()
+            return self._executions.in_place(problem)
         except Exception:  # noqa: BLE001 - one failed run spoils none; it is logged with its reason
-            _log.exception("run %s of batch %s failed", entry.run_id, self.run_id)
-            return Problem(Kind.INTERNAL_ERROR, "the service's log has the run's id and the reason").in_place()
+            _log.exception("run of a batch failed", extra={"run_id": entry.run_id, "batch_id": self.run_id})
+            ours = Problem(Kind.INTERNAL_ERROR, "the service's log has the run's id and the reason")
+            return self._executions.in_place(ours)
         if answer.status in self._stop_on:
             self._stop(place)
         return answer.text
@@ -202,7 +204,7 @@ class Batch:
         try:
             return self._executions.claim(self._caller, run.run_id, run.job, run.analysis)
         except Problem as problem:
-            return problem.in_place()
+            return self._executions.in_place(problem)
 
     def _forget(self) -> None:
         for entry in self._entries:

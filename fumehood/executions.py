@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fumehood.responses import RunAnalysis
     from fumehood.schemas import AnalysisIn, CaseIn, ExecuteRequest
     from fumehood.settings import Settings
+    from fumehood.telemetry.telemetry import Telemetry
     from sandbox import ForkServerState, Job, Limits, Result, Runtime
 
 
@@ -103,11 +104,17 @@ class Call:
 class Executions:
     """Every run in flight, by its caller's name and the id the caller gave."""
 
-    def __init__(self, box: Box, analyser: Analyser, settings: Settings) -> None:
+    def __init__(self, box: Box, analyser: Analyser, settings: Settings, telemetry: Telemetry) -> None:
         self._box = box
-        self._analyser = analyser
+        self._analyser = telemetry.watched(analyser, "run")
+        self._telemetry = telemetry
         self._admission = Admission(settings.concurrency, settings.queue, name="run")
         self._in_flight: dict[tuple[str, str], InFlight] = {}
+
+    @property
+    def admission(self) -> Admission:
+        """The line, for those who count it."""
+        return self._admission
 
     def prepare(self, asked: ExecuteRequest) -> Job:
         """The job, after everything that can be refused without running it.
@@ -183,12 +190,18 @@ class Executions:
         try:
             if call.turn is None or not await call.turn.come():
                 return self._never_ran(call, Status.CANCELLED)
+            self._telemetry.waited("run", call.turn.queue_seconds)
             return await call.turn.work(lambda: self._work(call))
         except SandboxError as error:
             raise from_engine(error) from error
         finally:
             call.cancel.set()
             self.forget(call.caller, call.run_id, call)
+
+    def in_place(self, problem: Problem) -> str:
+        """What stands in the place of a batch's run that was refused or failed; it is counted like any other."""
+        self._telemetry.metrics.problem(problem.kind.value.slug)
+        return problem.in_place()
 
     def cancel(self, caller: str, run_id: str) -> None:
         """End the run or batch of that id. Raises Problem 404 where the caller has none of that id in flight."""
@@ -211,20 +224,21 @@ class Executions:
         return runtime_named(job.language, self._box.runtimes)
 
     def _never_ran(self, call: Call, status: Status, analysed: RunAnalysis | None = None) -> Answer:
-        runtime = self._runtime(call.job).version
-        told = responses.never_ran(call.run_id, status, runtime, call.queue_seconds, analysed)
+        runtime = self._runtime(call.job)
+        told = responses.never_ran(call.run_id, status, runtime.version, call.queue_seconds, analysed)
+        self._telemetry.never_ran(call.run_id, runtime.name, status)
         return Answer(status, told.model_dump_json())
 
     def _work(self, call: Call) -> Answer:
         """In a thread: analyse where asked, run, and write the response."""
         analysed = None
+        language = self._runtime(call.job).name
         if call.analysis.mode is not AnalysisMode.OFF:
-            language = self._runtime(call.job).name
             analysed = analysis.before_run(self._analyser, call.job.code, language, call.analysis)
             if analysed.blocked_because is not None:
                 return self._never_ran(call, Status.BLOCKED, analysed)
         if call.cancel.is_set():
             return self._never_ran(call, Status.CANCELLED, analysed)
-        result = self._box.run(call.job, cancel=call.cancel)
+        result = self._telemetry.run(call.run_id, language, lambda: self._box.run(call.job, cancel=call.cancel))
         told = responses.ran(call.run_id, result, call.queue_seconds, analysed)
         return Answer(result.status, told.model_dump_json())

@@ -10,7 +10,6 @@ from __future__ import annotations
 import ipaddress
 import logging
 import re
-import uuid
 from typing import TYPE_CHECKING
 
 from starlette.requests import ClientDisconnect
@@ -18,6 +17,7 @@ from starlette.requests import ClientDisconnect
 from fumehood.auth import KeyRing, presented_key
 from fumehood.problems import MEDIA_TYPE, Kind, Problem
 from fumehood.settings import is_loopback
+from fumehood.telemetry.settings import MetricsAccess
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 _log = logging.getLogger("fumehood.guard")
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
-_REQUEST_ID = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
+METRICS_PATH = "/metrics"
+METRICS_READER = "metrics"
+"""The caller's name where ``metrics.token`` was presented."""
 _AUTHORITY = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?")
 _ORIGIN = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/]+)")
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
@@ -41,6 +43,9 @@ class Guard:
         self._keys = KeyRing(key.get_secret_value() for key in settings.api_key)
         self._hosts = {host.lower().rstrip(".") for host in settings.allowed_hosts}
         self._bind = settings.host.lower()
+        self._open_paths = OPEN_PATHS | ({METRICS_PATH} if settings.metrics.access is MetricsAccess.OPEN else set())
+        token = settings.metrics.token
+        self._metrics_keys = KeyRing([token.get_secret_value()] if token else [])
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one connection's call."""
@@ -50,27 +55,29 @@ class Guard:
         if scope["type"] != "http":
             await send({"type": "websocket.close", "code": 1008})
             return
-        request_id = _request_id(scope)
+        request_id: str = scope["state"]["request_id"]
         started = False
 
         async def answer(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                message = {**message, "headers": [*message["headers"], *_always(request_id)]}
+                message = {**message, "headers": [*message["headers"], *_always(request_id.encode())]}
             await send(message)
 
         try:
             self._admit(scope)
             await self._app(scope, receive, answer)
         except Problem as problem:
+            scope["state"]["problem"] = problem.kind.value.slug
             await _refuse(problem, answer)
         except ClientDisconnect:
-            _log.info("%s: the client left before its body was read", request_id.decode())
+            _log.info("the client left before its body was read")
         except Exception:
-            _log.exception("%s: %s %s failed", request_id.decode(), scope["method"], scope["path"])
+            _log.exception("request failed")
             if started:
                 raise
+            scope["state"]["problem"] = Kind.INTERNAL_ERROR.value.slug
             await _refuse(Problem(Kind.INTERNAL_ERROR, "the service's log has the request id and the reason"), answer)
 
     def _admit(self, scope: Scope) -> None:
@@ -78,8 +85,11 @@ class Guard:
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         host = self._check_host([value for name, value in headers if name == b"host"])
         _check_origin(dict(headers), host)
-        caller = self._keys.caller(presented_key(headers))
-        if caller is None and scope["path"] not in OPEN_PATHS:
+        presented = presented_key(headers)
+        caller = self._keys.caller(presented)
+        if caller is None and scope["path"] == METRICS_PATH and self._may_read_metrics(presented):
+            caller = METRICS_READER
+        if caller is None and scope["path"] not in self._open_paths:
             raise Problem(
                 Kind.UNAUTHORIZED,
                 "send the key as 'Authorization: Bearer KEY' or 'X-API-Key: KEY'",
@@ -88,6 +98,9 @@ class Guard:
         scope["state"] = {**scope.get("state", {}), "caller": caller}
         if scope["method"] == "POST":
             _check_content_type(dict(headers))
+
+    def _may_read_metrics(self, presented: bytes | None) -> bool:
+        return self._metrics_keys.locked and self._metrics_keys.caller(presented) is not None
 
     def _check_host(self, values: list[bytes]) -> str:
         """The Host header, if it names this service."""
@@ -146,12 +159,6 @@ def _is_address(name: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _request_id(scope: Scope) -> bytes:
-    """The caller's X-Request-ID where it is harmless in a header and a log, else a new one."""
-    given = dict(scope["headers"]).get(b"x-request-id", b"")
-    return given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex.encode()
 
 
 def _always(request_id: bytes) -> list[tuple[bytes, bytes]]:

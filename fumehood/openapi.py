@@ -69,6 +69,7 @@ _PROBLEMS: dict[str, set[Kind]] = {
     "/healthz": _ANY,
     "/readyz": {*_ANY, Kind.NOT_READY},
     "/v1/capabilities": _KEYED,
+    "/metrics": _KEYED,
 }
 
 
@@ -105,6 +106,8 @@ def _complete(document: dict[str, Any]) -> dict[str, Any]:
     batch[NDJSON] = {"schema": {**lines, "description": "each line"}}
     components["securitySchemes"] = _SECURITY_SCHEMES
     for path, kinds in _PROBLEMS.items():
+        if path not in document["paths"]:  # switched off by a setting
+            continue
         for operation in document["paths"][path].values():
             operation["responses"].pop("422", None)
             operation["responses"] |= _responses(kinds)

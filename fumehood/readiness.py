@@ -57,6 +57,11 @@ class Readiness:
             raise Problem(Kind.NOT_READY, f"did not hold: {', '.join(failed)}", **answer.model_dump(mode="json"))
         return answer
 
+    @property
+    def held(self) -> bool | None:
+        """Whether every required layer held when the last probe looked; None before anybody asked."""
+        return all(finding.held or not finding.required for finding in self._findings) if self._findings else None
+
     def close(self) -> None:
         """Wait for a probe under way."""
         self._thread.shutdown(wait=True)

@@ -1,4 +1,4 @@
-"""The HTTP server: uvicorn in one process, told how to start, how to log and how to stop."""
+"""The HTTP server: uvicorn in one process, told how to start and how to stop."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import math
 import socket
 from collections.abc import Callable
-from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
@@ -15,17 +14,6 @@ from fumehood.settings import Settings
 
 _AFTER_CANCEL_SECONDS = 5
 """What a cancelled run and its answer may take before the connections are closed over them."""
-_LOGGING: dict[str, Any] = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s: %(message)s"}},
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "stream": "ext://sys.stderr"}},
-    "loggers": {
-        "uvicorn": {"level": "WARNING", "handlers": ["stderr"], "propagate": False},
-        "uvicorn.access": {"level": "INFO"},
-        "fumehood": {"level": "INFO", "handlers": ["stderr"], "propagate": False},
-    },
-}
 
 
 class Server(uvicorn.Server):
@@ -40,7 +28,8 @@ class Server(uvicorn.Server):
                 http="h11",
                 ws="none",
                 lifespan="on",
-                log_config=_LOGGING,
+                log_config=None,  # fumehood.telemetry.logs is in charge
+                access_log=False,  # and fumehood.telemetry.access tells more
                 server_header=False,
                 proxy_headers=False,
                 timeout_graceful_shutdown=math.ceil(settings.shutdown_grace_seconds) + _AFTER_CANCEL_SECONDS,

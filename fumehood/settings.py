@@ -9,6 +9,7 @@ from __future__ import annotations
 import ipaddress
 import json
 import os
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Self
@@ -25,10 +26,13 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from fumehood.telemetry.settings import Log, MetricsSetting, TracingSetting
 from sandbox import Config, Limits, Preload, RuntimeConfig, WarmConfig
 
 ENV_PREFIX = "FUMEHOOD_"
 CONFIG_VARIABLE = "FUMEHOOD_CONFIG"
+_FOR_OTHERS = re.compile(r"FUMEHOOD_(CONFIG|MUST_ENFORCE|SERVICE_(HOST|PORT).*|PORT_\d+_(TCP|UDP).*)")
+"""Ours and no setting: read elsewhere, or laid into every pod by a Kubernetes Service of that name."""
 
 _ENGINE = Config()
 _LIMITS = Limits()
@@ -184,6 +188,9 @@ class Settings(BaseSettings):
     cgroup_parent: str | None = None
     uid_base: int = Field(_ENGINE.uid_base, ge=100_000, le=2**32 - 2 - _ENGINE.slots)
     warm: Warm = Warm()
+    log: Log = Log()
+    metrics: MetricsSetting = MetricsSetting()
+    tracing: TracingSetting = TracingSetting()
     runtimes: tuple[RuntimeSetting, ...] = ()
 
     @classmethod
@@ -280,6 +287,18 @@ def load(config: Path | None = None, **options: object) -> Settings:
         raise SettingsError("\n".join(_line(error["loc"], error["msg"]) for error in wrong.errors())) from None
     except pydantic_settings.SettingsError as wrong:
         raise SettingsError(str(wrong)) from None
+
+
+def unknown_variables() -> list[str]:
+    """Variables with our prefix that name no setting, so that nobody reads them: mostly misspelt ones. No values."""
+    given = {name.upper(): name for name in os.environ if name.upper().startswith(ENV_PREFIX)}
+    return sorted(
+        given[name]
+        for name in given
+        # Below a table every name is checked when the settings are made.
+        if name.removeprefix(ENV_PREFIX).partition("__")[0].lower() not in Settings.model_fields
+        and not _FOR_OTHERS.fullmatch(name)
+    )
 
 
 def _line(where: tuple[int | str, ...], message: str) -> str:

@@ -22,7 +22,7 @@ _BY_CAUSE = {
 _NEAR = 0.95  # a process that touched this share of its memory and died under RLIMIT_DATA alone died of it
 
 
-def judge(end: Exit, plan: Plan) -> Result:
+def judge(end: Exit, plan: Plan, *, spawn_seconds: float = 0.0) -> Result:
     """Give the verdict; the order of the questions is the order of precedence."""
     hits = _limits_hit(end, plan)
     stdout, stderr = _text(end.stdout), _text(end.stderr)
@@ -44,6 +44,7 @@ def judge(end: Exit, plan: Plan) -> Result:
             cpu_seconds=end.reading.cpu_seconds,
             peak_memory_bytes=end.reading.peak_memory_bytes or max(end.reading.memory_bytes, end.max_rss_bytes),
             peak_processes=end.reading.peak_processes or max(end.reading.processes, 1),
+            spawn_seconds=spawn_seconds,
         ),
         limits_hit=tuple(hits),
         launcher=end.launcher,

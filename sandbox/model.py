@@ -168,7 +168,8 @@ class ForkServerState(TypedDict):
     """What a fork server tells of itself: whether it is up, and if not why; how many children wait in it.
 
     ``settled`` is False only while it comes up for the first time, when nobody knows yet whether it will. ``pid`` is
-    that of the bwrap it lives in, None while it is down; ``started`` counts the servers there have been so far.
+    that of the bwrap it lives in, None while it is down; ``started`` counts the servers there have been so far,
+    ``failures`` those that could not be had, ended by themselves, or failed a run before its guest went.
     """
 
     name: str
@@ -178,6 +179,7 @@ class ForkServerState(TypedDict):
     reason: str
     pid: int | None
     started: int
+    failures: int
 
 
 # --- Plan: every decision made ---------------------------------------------------------------------------------------
@@ -310,6 +312,8 @@ class Exit:
     wait_status: int | None
     cause: Cause | None
     also_due: frozenset[Cause]
+    started: float
+    """When the guest went, by CLOCK_MONOTONIC."""
     wall_seconds: float
     stdout: Stream
     stderr: Stream
@@ -343,13 +347,17 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What a run spent, from the moment its guest could run. ``queue_seconds`` is filled by whoever queued it."""
+    """What a run spent, from the moment its guest could run. ``queue_seconds`` is filled by whoever queued it.
+
+    ``spawn_seconds`` is what came before that moment: from the call of the engine until the guest could run.
+    """
 
     wall_seconds: float
     cpu_seconds: float
     peak_memory_bytes: int
     peak_processes: int
     queue_seconds: float = 0.0
+    spawn_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -121,6 +121,7 @@ class Nest:
         self._wanted = True
         self._used = time.monotonic()
         self._started = 0
+        self._failures = 0
         self._closing = threading.Event()
         self._wake = Wake()
         self._wake.set()
@@ -159,8 +160,13 @@ class Nest:
 
     def _doubt(self, server: Server) -> None:
         """Take a child's failure for its server's: have a new one made, unless that has happened."""
+        self._count_failure()
         self._drop(server)
         self._wake.set()
+
+    def _count_failure(self) -> None:
+        with self._lock:
+            self._failures += 1
 
     def state(self) -> ForkServerState:
         """Give what ``doctor`` and the capabilities tell of it."""
@@ -176,6 +182,7 @@ class Nest:
                 reason=reason,
                 pid=server.started.pid if server else None,
                 started=self._started,
+                failures=self._failures,
             )
 
     def close(self) -> None:
@@ -198,6 +205,7 @@ class Nest:
                     pause = _FIRST_PAUSE_SECONDS
             except Exception as error:  # noqa: BLE001 - without this thread there would be no server again
                 self.reason = str(error)
+                self._count_failure()
                 _log.warning("fork server %s: %s", self.preload.name, error)
                 self._drop()
                 self._closing.wait(pause)
@@ -207,6 +215,7 @@ class Nest:
     def _bury(self, server: Server | None) -> None:
         """Let go of a server that ended by itself; one that ended young is not followed by another at once."""
         if server is not None and self._drop(server):
+            self._count_failure()
             _log.warning("fork server %s ended by itself; another is started", self.preload.name)
             if time.monotonic() - server.born < _YOUNG_SECONDS:
                 self._closing.wait(_FIRST_PAUSE_SECONDS)

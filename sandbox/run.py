@@ -26,6 +26,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import logging
+import time
 from typing import TYPE_CHECKING, Self
 
 from sandbox import collect, host, places, policy, stage
@@ -121,12 +122,13 @@ class Sandbox:
             LayerMissing: a required layer did not come to hold for this run.
             SetupError: a step of ours failed; nothing is known of the guest.
         """
+        asked = time.monotonic()
         plan = policy.plan(job, self.host, self.config)
         try:
             end = self._end_of(plan, cancel)
         except OSError as error:  # descriptors, processes or memory ran out on our side
             raise SetupError("run", error.errno or 0, str(error)) from error
-        return collect.judge(end, plan)
+        return collect.judge(end, plan, spawn_seconds=end.started - asked)
 
     def _end_of(self, plan: Plan, cancel: Cancel | None) -> Exit:
         """Run to the end. What is lost with its fork server is run again, cold: nothing of it was seen outside."""

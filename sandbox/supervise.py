@@ -305,6 +305,7 @@ class _Watchman:
             wait_status=over["status"],
             cause=self._cause,
             also_due=frozenset(also_due),
+            started=child.started,
             wall_seconds=self._wall_seconds,
             stdout=self._kept[child.stdout].stream(),
             stderr=self._kept[child.stderr].stream(),

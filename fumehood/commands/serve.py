@@ -31,6 +31,7 @@ def main(args: argparse.Namespace) -> int:
     except settings.SettingsError as wrong:
         print(f"fumehood: {wrong}", file=sys.stderr)
         return USAGE
+    _start_logging(chosen)
     # Before the engine holds anything: from here on a signal ends this function by way of its cleanup.
     signal.signal(signal.SIGTERM, _stop)
     _allow_many_connections()
@@ -49,6 +50,16 @@ def main(args: argparse.Namespace) -> int:
         return 0
 
 
+def _start_logging(chosen: Settings) -> None:
+    """Write every line as the operator chose, from here on; and name the variables that nobody reads."""
+    from fumehood.telemetry import logs
+
+    logs.configure(chosen.log)
+    unknown = settings.unknown_variables()
+    if unknown:
+        _log.warning("variables of the environment that are no settings", extra={"variables": unknown})
+
+
 def _serve(chosen: Settings, box: Sandbox, listener: socket.socket) -> int:
     # The framework is loaded only now: what stands above must fail fast and be readable.
     from analyzers.isolate import Pool
@@ -63,6 +74,7 @@ def _serve(chosen: Settings, box: Sandbox, listener: socket.socket) -> int:
 
         def announce(address: str) -> None:
             print(greeting(address, chosen, box), flush=True)
+            _log.info("serving", extra={"version": __version__, "address": address, "layers": list(box.layers)})
             if box.warmth:
                 threading.Thread(target=_tell_warmth, args=(box, stopping), name="warmth", daemon=True).start()
 

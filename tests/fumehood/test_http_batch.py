@@ -21,6 +21,8 @@ from fumehood.batches import Batch, Prepared, Ready
 from fumehood.executions import Executions
 from fumehood.schemas import AnalysisIn
 from fumehood.settings import Settings
+from fumehood.telemetry.settings import TracingSetting
+from fumehood.telemetry.telemetry import Telemetry
 from sandbox import Job, Result, Sandbox, SetupError, Status
 
 LINES = {"Accept": "application/x-ndjson"}
@@ -356,7 +358,7 @@ def test_ids_are_free_though_nobody_reads_the_answer(settings: Settings) -> None
     """Where the answer cannot be sent, the batch is closed all the same, begun or not."""
 
     async def story() -> None:
-        executions = Executions(ScriptedBox(), ScriptedAnalyser(), settings)
+        executions = Executions(ScriptedBox(), ScriptedAnalyser(), settings, Telemetry(TracingSetting(), "0", (), ()))
         ready = Ready("run", Job(code="1"), AnalysisIn())
         unasked = Batch.enter(executions, "me", Prepared("batch", frozenset(), (ready, ready)), settings)
         await unasked.close()

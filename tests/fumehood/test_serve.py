@@ -113,7 +113,7 @@ def test_start_up_says_what_there_is_and_a_line_that_works(served: Program) -> N
 
 def server(name: str, *, up: bool, reason: str = "", settled: bool = True) -> ForkServerState:
     """Give what a fork server tells of itself."""
-    return ForkServerState(name=name, up=up, settled=settled, waiting=0, reason=reason, pid=None, started=1)
+    return ForkServerState(name=name, up=up, settled=settled, waiting=0, reason=reason, pid=None, started=1, failures=0)
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
 from fumehood import settings
-from fumehood.settings import Ceilings, RuntimeSetting, Settings, SettingsError, Warm, load
+from fumehood.settings import RuntimeSetting, Settings, SettingsError, load
 from sandbox import Limits, WarmConfig
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -94,6 +97,17 @@ def test_lists_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         ('[[runtimes]]\nname = "x"\nshell = "y"', "runtimes.0.shell"),
         ('[[runtimes]]\nname = "x"\nlimits = { wall_seconds = 0 }', "runtimes.0.limits.wall_seconds"),
         ('api_key = ["ké"]', "api_key"),
+        ('[log]\nformat = "xml"', "log.format"),
+        ('[log]\nlevel = "loud"', "log.level"),
+        ("[log]\ncolour = true", "log.colour"),
+        ('[metrics]\naccess = "all"', "metrics.access"),
+        ('[metrics]\ntoken = "two words"', "metrics.token"),
+        ('[metrics]\ntoken = ""', "metrics.token"),
+        ('[tracing]\nendpoint = "collector:4318"', "tracing.endpoint"),
+        ('[tracing]\nendpoint = "http://collector:port"', "tracing.endpoint"),
+        ('[tracing]\nendpoint = "http://me:secret@collector"', "tracing.endpoint"),
+        ("[tracing]\nsample_ratio = 1.5", "tracing.sample_ratio"),
+        ("[tracing]\nsample_ratio = nan", "tracing.sample_ratio"),
         ("port = ", "fumehood.toml"),
     ],
 )
@@ -117,6 +131,29 @@ def test_what_is_wrong_in_the_environment_too(
         load()
 
 
+def test_a_variable_that_names_no_setting_is_known_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A misspelt one, that is: neither one of a table, nor set-up's own, nor those of a Kubernetes Service."""
+    for name in ("QUEUE", "LOG__FORMAT", "WARM__PRELOADS__X", "RUNTIMES", "CONFIG"):
+        monkeypatch.setenv(f"FUMEHOOD_{name}", "x")
+    for name in ("SERVICE_HOST", "SERVICE_PORT_HTTP", "PORT", "PORT_8080_TCP", "PORT_8080_TCP_ADDR"):
+        monkeypatch.setenv(f"FUMEHOOD_{name}", "x")
+    assert settings.unknown_variables() == []
+    for name in ("FUMEHOOD_QUEU", "FUMEHOOD_LOGS__FORMAT", "FUMEHOOD_WARM_DEPTH"):
+        monkeypatch.setenv(name, "s3cr3t")
+    assert settings.unknown_variables() == ["FUMEHOOD_LOGS__FORMAT", "FUMEHOOD_QUEU", "FUMEHOOD_WARM_DEPTH"]
+
+
+def test_where_traces_go_needs_no_path(tmp_path: Path) -> None:
+    """OTLP has one for them; another one is taken as it stands."""
+    for endpoint, wanted in (
+        ("http://127.0.0.1:4318", "http://127.0.0.1:4318/v1/traces"),
+        ("https://collector.example/", "https://collector.example/v1/traces"),
+        ("https://collector.example/otlp/traces", "https://collector.example/otlp/traces"),
+    ):
+        assert load(toml(tmp_path, f'[tracing]\nendpoint = "{endpoint}"')).tracing.endpoint == wanted
+    assert load().tracing.endpoint is None
+
+
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     """A misspelt path must not mean the defaults."""
     with pytest.raises(SettingsError, match=r"nowhere\.toml: No such file"):
@@ -125,10 +162,11 @@ def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 def test_a_key_is_never_told(tmp_path: Path) -> None:
     """Neither by printing the settings nor by an error about them."""
-    path = toml(tmp_path, 'api_key = ["s3cr3t"]\n')
+    path = toml(tmp_path, 'api_key = ["s3cr3t"]\n[metrics]\ntoken = "s3cr3t"\n')
     assert "s3cr3t" not in repr(load(path))
+    wrong = 'api_key = ["s3cr3té"]\nport = "s3cr3t"\n[metrics]\ntoken = "s3cr3té"\n[tracing]\nendpoint = "s3cr3t"\n'
     with pytest.raises(SettingsError) as refused:
-        load(toml(tmp_path, 'api_key = ["s3cr3té"]\nport = "s3cr3t"\n'))
+        load(toml(tmp_path, wrong))
     assert "s3cr3t" not in str(refused.value)
 
 
@@ -154,11 +192,46 @@ def test_loopback_is_known_without_a_resolver(host: str, loopback: bool) -> None
 def test_every_setting_is_documented_with_its_default() -> None:
     """``docs/settings.md`` has a row for each, and for nothing else."""
     text = (DOCS / "settings.md").read_text(encoding="utf-8")
-    rows = [line.split("|")[1].strip(" `") for line in text.splitlines() if line.startswith("| `")]
-    known = {name for name in Settings.model_fields if name not in {"ceilings", "warm", "runtimes"}}
-    known |= {f"ceilings.{name}" for name in Ceilings.model_fields} | {f"warm.{name}" for name in Warm.model_fields}
-    runtime = {"name`, `aliases"} | set(RuntimeSetting.model_fields) - {"name", "aliases"}
-    assert sorted(rows) == sorted(known | runtime)
+    rows = [line.split("|")[1:3] for line in text.splitlines() if line.startswith("| `")]
+    documented = [(name, default.strip()) for names, default in rows for name in re.findall("`([^`]+)`", names)]
+    known = dict(defaults())
+    assert sorted(name for name, _ in documented) == sorted(known)
+    wrong = {name: (said, known[name]) for name, said in documented if not says(name, said, known[name])}
+    assert wrong == {}
+
+
+IN_WORDS = {
+    "concurrency": "processors this process may use",
+    "warm.preloads": "see below",
+    "version_command": "`command[0] --version`",
+    "limits": "those of every run",
+}
+
+
+def defaults() -> Iterator[tuple[str, object]]:
+    """Give every setting as the documentation names it, with its default."""
+    for name, field in Settings.model_fields.items():
+        if name == "runtimes":
+            for inner, one in RuntimeSetting.model_fields.items():
+                yield inner, "" if one.is_required() else one.get_default()
+        elif isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            for inner, one in field.annotation.model_fields.items():
+                yield f"{name}.{inner}", one.get_default()
+        else:
+            yield name, field.get_default()
+
+
+def says(name: str, said: str, default: object) -> bool:
+    """Whether what the table says of a default is so; a word stands for nothing set, or for what is worked out."""
+    if name in IN_WORDS:
+        return said == IN_WORDS[name]
+    if isinstance(default, bool):
+        return said == str(default).lower()
+    if isinstance(default, int | float):
+        return float(said.replace(",", "")) == default
+    if isinstance(default, str) and default:
+        return said == f"`{default}`"
+    return said in {"none", "by user", "found", "asked"} and not default
 
 
 def test_the_examples_in_the_documentation_are_valid(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ END = Exit(
     wait_status=0,
     cause=None,
     also_due=frozenset(),
+    started=100.0,
     wall_seconds=1.0,
     stdout=NOTHING,
     stderr=NOTHING,

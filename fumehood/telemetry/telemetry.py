@@ -1,0 +1,103 @@
+"""One place that is told what happened, and tells it on: to the metrics, the log and the trace."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Protocol
+
+from fumehood.telemetry.metrics import NEVER_STARTED, Metrics
+from fumehood.telemetry.tracing import Attributes, Tracing, note
+from sandbox import LayerMissing, SetupError
+
+if TYPE_CHECKING:
+    from analyzers import Report, Severity
+    from fumehood.telemetry.settings import TracingSetting
+    from sandbox import Result, Status
+
+_log = logging.getLogger("fumehood.runs")
+
+
+class Analyser(Protocol):
+    """What reads code: the service's pool of workers."""
+
+    def analyze(self, code: str, language: str, *, threshold: Severity) -> Report:
+        """Analyse; safe to call from many threads."""
+
+
+class Telemetry:
+    """How one service is doing. Any thread may tell it something."""
+
+    def __init__(
+        self, tracing: TracingSetting, version: str, languages: Iterable[str], problems: Iterable[str]
+    ) -> None:
+        self.metrics = Metrics(version, languages, problems)
+        self.tracing = Tracing(tracing, version)
+
+    def waited(self, queue: str, seconds: float) -> None:
+        """A call has its slot in the line of that name, this moment."""
+        self.metrics.waited(queue, seconds)
+        self.tracing.past("wait", 0.0, seconds, {"fumehood.queue": queue})
+
+    def run(self, run_id: str, language: str, work: Callable[[], Result]) -> Result:
+        """Do a run and tell how it went; what it raises passes through, for its caller answers it."""
+        attributes: Attributes = {"fumehood.run.id": run_id, "fumehood.run.language": language}
+        with self.tracing.span("run", attributes):
+            started = time.monotonic()
+            try:
+                result = work()
+            except (SetupError, LayerMissing) as error:
+                extra = {"run_id": run_id, "language": language, "reason": str(error)}
+                _log.error("run failed", extra=extra)
+                raise
+            after_seconds = time.monotonic() - started - result.usage.spawn_seconds - result.usage.wall_seconds
+            self.tracing.past("spawn", after_seconds + result.usage.wall_seconds, result.usage.spawn_seconds)
+            self.tracing.past("guest", after_seconds, result.usage.wall_seconds)
+            note({"fumehood.run.status": result.status.value, "fumehood.run.launcher": result.launcher.value})
+            self.metrics.ran(language, result)
+            _log.info(
+                "run",
+                extra={
+                    "run_id": run_id,
+                    "language": language,
+                    "status": result.status.value,
+                    "launcher": result.launcher.value,
+                    "limits_hit": list(result.limits_hit),
+                    "spawn_seconds": round(result.usage.spawn_seconds, 6),
+                    "wall_seconds": round(result.usage.wall_seconds, 6),
+                    "cpu_seconds": round(result.usage.cpu_seconds, 6),
+                    "peak_memory_bytes": result.usage.peak_memory_bytes,
+                },
+            )
+        return result
+
+    def never_ran(self, run_id: str, language: str, status: Status) -> None:
+        """A run is over for which nothing was started."""
+        self.metrics.never_ran(language, status)
+        extra = {"run_id": run_id, "language": language, "status": status.value, "launcher": NEVER_STARTED}
+        _log.info("run", extra=extra)
+
+    def watched(self, analyser: Analyser, origin: str) -> Analyser:
+        """The same analyser, each of whose analyses is counted, timed and traced; ``origin`` says who asks it."""
+        return _Watched(analyser, origin, self)
+
+    def close(self) -> None:
+        """Send what is left of the traces."""
+        self.tracing.close()
+
+
+class _Watched:
+    def __init__(self, analyser: Analyser, origin: str, telemetry: Telemetry) -> None:
+        self._analyser = analyser
+        self._origin = origin
+        self._telemetry = telemetry
+
+    def analyze(self, code: str, language: str, *, threshold: Severity) -> Report:
+        with self._telemetry.tracing.span("analyze", {"fumehood.analysis.origin": self._origin}):
+            started = time.monotonic()
+            report = self._analyser.analyze(code, language, threshold=threshold)
+            seconds = time.monotonic() - started
+            note({"fumehood.analysis.language": report.language, "fumehood.analysis.verdict": report.verdict.value})
+        self._telemetry.metrics.analysed(report.language, report.verdict, self._origin, seconds)
+        return report
