@@ -10,13 +10,21 @@ import platform
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    disable_created_metrics,
+)
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.gc_collector import GCCollector
 from prometheus_client.registry import Collector
 
 from analyzers import Verdict
+from analyzers import languages as analysed_languages
 from sandbox import ForkServerState, Result, Status
 from sandbox.model import Cause
 
@@ -25,6 +33,7 @@ NEVER_STARTED = "none"
 
 _NOTHING_RAN = frozenset({Status.BLOCKED, Status.CANCELLED})
 _LIMITS = (*(cause.value for cause in Cause if cause is not Cause.CANCELLED), "disk")
+_ORIGINS = ("request", "run")
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _OTHER = "other"
 
@@ -51,6 +60,7 @@ class Metrics:
     """Every number of one service, in a registry of its own. Any thread may tell it something or ask."""
 
     def __init__(self, version: str, languages: Iterable[str], problems: Iterable[str]) -> None:
+        disable_created_metrics()  # a second series for each, which process_start_time_seconds makes needless
         self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         GCCollector(registry=registry)
@@ -140,6 +150,10 @@ class Metrics:
                 if status is not Status.BLOCKED:
                     self._runs.labels(status.value, language, "warm")
                     self._runs.labels(status.value, language, "cold")
+        for language in analysed_languages():
+            for verdict in Verdict:
+                for origin in _ORIGINS:
+                    self._analyses.labels(language, verdict.value, origin)
         for limit in _LIMITS:
             self._limits.labels(limit)
         for problem in problems:
@@ -191,6 +205,8 @@ class Metrics:
         ready: Callable[[], bool | None],
     ) -> None:
         """Show the lines, the fork servers, what the operator accepted as missing, and what the last probe found."""
+        for line in lines:
+            self._wait.labels(line.name)
 
         def make() -> Iterator[Metric]:
             yield from _of_lines(lines)
