@@ -59,7 +59,7 @@ def configure(chosen: Log, stream: TextIO | None = None) -> None:
             tell_exception,
             _renderer(chosen, stream),
         ],
-        "keep_exc_info": True,
+        "keep_exc_info": False,
         "keep_stack_info": False,
     }
     logging.config.dictConfig(
