@@ -168,6 +168,7 @@ def test_a_killed_server_is_replaced_without_a_failed_run(small: Callable[..., S
             assert box.run(Job(code="print(1)")).stdout == "1\n"
         assert within(SOON_SECONDS, lambda: full(box)), box.warmth
         assert box.run(Job(code="print(1)")).launcher is Launcher.WARM
+    assert all(server["starts"] >= 4 and server["failures"] >= 3 for server in box.warmth), box.warmth
 
 
 def test_a_dead_server_is_replaced_before_anybody_asks(small: Callable[..., Sandbox]) -> None:
@@ -214,6 +215,22 @@ def test_a_server_is_replaced_after_its_runs(small: Callable[..., Sandbox]) -> N
         assert result.status is Status.OK
         seeds.add(result.stdout)
     assert len(seeds) > 2
+    # A planned replacement is a start and no failure.
+    assert box.warmth[0]["starts"] >= len(seeds)
+    assert box.warmth[0]["failures"] == 0
+
+
+def test_a_run_tells_how_long_its_spawn_took(warm_box: Sandbox) -> None:
+    """Apart from the guest's own time: both fit into what the caller waited, and a warm spawn is the shorter one."""
+    spawned = {}
+    for launcher in (Launcher.COLD, Launcher.AUTO):
+        asked = time.monotonic()
+        result = warm_box.run(Job(code="import time; time.sleep(0.1)", launcher=launcher))
+        waited = time.monotonic() - asked
+        usage = result.usage
+        assert 0 < usage.spawn_seconds < waited - usage.wall_seconds
+        spawned[result.launcher] = usage.spawn_seconds
+    assert spawned[Launcher.WARM] < spawned[Launcher.COLD]
 
 
 def test_a_server_that_nobody_uses_is_let_go_and_comes_back(small: Callable[..., Sandbox]) -> None:
