@@ -60,7 +60,8 @@ class Metrics:
     """Every number of one service, in a registry of its own. Any thread may tell it something or ask."""
 
     def __init__(self, version: str, languages: Iterable[str], problems: Iterable[str]) -> None:
-        disable_created_metrics()  # a second series for each, which process_start_time_seconds makes needless
+        # A second series for each, which process_start_time_seconds makes needless.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = registry = CollectorRegistry()
         ProcessCollector(registry=registry)
         GCCollector(registry=registry)

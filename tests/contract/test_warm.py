@@ -168,7 +168,7 @@ def test_a_killed_server_is_replaced_without_a_failed_run(small: Callable[..., S
             assert box.run(Job(code="print(1)")).stdout == "1\n"
         assert within(SOON_SECONDS, lambda: full(box)), box.warmth
         assert box.run(Job(code="print(1)")).launcher is Launcher.WARM
-    assert all(server["starts"] >= 4 and server["failures"] >= 3 for server in box.warmth), box.warmth
+    assert all(server["started"] >= 4 and server["failures"] >= 3 for server in box.warmth), box.warmth
 
 
 def test_a_dead_server_is_replaced_before_anybody_asks(small: Callable[..., Sandbox]) -> None:
@@ -216,7 +216,7 @@ def test_a_server_is_replaced_after_its_runs(small: Callable[..., Sandbox]) -> N
         seeds.add(result.stdout)
     assert len(seeds) > 2
     # A planned replacement is a start and no failure.
-    assert box.warmth[0]["starts"] >= len(seeds)
+    assert box.warmth[0]["started"] >= len(seeds)
     assert box.warmth[0]["failures"] == 0
 
 

@@ -69,7 +69,9 @@ def result(status: Status = Status.OK, **changed: object) -> Result:
         "stderr_truncated": False,
         "files": (),
         "files_skipped": (),
-        "usage": Usage(wall_seconds=0.004, cpu_seconds=0.002, peak_memory_bytes=9_000_000, peak_processes=1, spawn_seconds=0.003),
+        "usage": Usage(
+            wall_seconds=0.004, cpu_seconds=0.002, peak_memory_bytes=9_000_000, peak_processes=1, spawn_seconds=0.003
+        ),
         "limits_hit": (),
         "launcher": Launcher.COLD,
         "runtime": "python 3.11.7",
@@ -107,7 +109,9 @@ class ScriptedBox:
     layers: tuple[str, ...] = ("user", "pid")
     warmth: tuple[ForkServerState, ...] = (
         ForkServerState(name="bare", up=True, settled=True, waiting=2, reason="", pid=11, started=3, failures=0),
-        ForkServerState(name="data", up=False, settled=True, waiting=0, reason="no memory", pid=None, started=0, failures=4),
+        ForkServerState(
+            name="data", up=False, settled=True, waiting=0, reason="no memory", pid=None, started=0, failures=4
+        ),
     )
     runtimes: Mapping[str, Runtime] = RUNTIMES
 
