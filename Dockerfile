@@ -23,15 +23,28 @@ COPY fumehood/ fumehood/
 RUN /opt/fumehood/bin/python -I -m pip install --no-cache-dir --no-deps --no-build-isolation . \
  && /opt/fumehood/bin/python -I -m pip uninstall --yes --quiet hatchling setuptools pip
 
-FROM ${BASE}
+FROM ${BASE} AS system
 # A guest sees the image's /usr, so its commands are what is installed here: no compiler among them.
 RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
       bubblewrap ca-certificates python3 tzdata \
  && rm -rf /var/lib/apt/lists/* \
  && useradd --uid 1000 --create-home --shell /usr/sbin/nologin fumehood
+
+# What is in all of it, written down. The tool that does so stays in this stage.
+FROM build AS sbom
+COPY requirements/sbom.txt requirements/
+RUN python3 -m venv /opt/sbom \
+ && /opt/sbom/bin/python -I -m pip install --no-cache-dir --only-binary :all: --require-hashes -r requirements/sbom.txt
+COPY --from=system /var/lib/dpkg/status /usr/lib/os-release /system/
+COPY deploy/image/sbom.py ./
+RUN /opt/sbom/bin/python -I sbom.py /sbom.cdx.json --service /opt/fumehood/bin/python \
+      --guest /var/lib/fumehood/runtimes/python-*/bin/python3 --dpkg /system/status --os-release /system/os-release
+
+FROM system
 COPY --from=build /var/lib/fumehood /var/lib/fumehood
 COPY --from=build /opt/fumehood /opt/fumehood
+COPY --from=sbom /sbom.cdx.json /opt/fumehood/sbom.cdx.json
 ENV PATH=/opt/fumehood/bin:/usr/bin:/bin PYTHONUNBUFFERED=1
 USER 1000:1000
 WORKDIR /home/fumehood

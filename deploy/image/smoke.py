@@ -1,11 +1,17 @@
-"""Ask the service of this container for a few runs, and judge the answers. ``smoke.py KEY``; standard library only."""
+"""Ask the service of this container for a few runs, and judge the answers. ``smoke.py KEY``; standard library only.
+
+Then hold the image's bill of materials against what is installed in it.
+"""
 
 from __future__ import annotations
 
 import http.client
+import importlib.metadata
 import json
+import subprocess
 import sys
 import time
+from pathlib import Path
 
 _START_SECONDS = 60.0
 _DATA = """
@@ -48,6 +54,39 @@ def _wait() -> None:
     sys.exit(f"not ready after {_START_SECONDS:.0f} s: {said!r}")
 
 
+def _installed() -> set[tuple[str, str, str]]:
+    """Every package of the image, found in another way than the bill's: part, name, version."""
+    listed = subprocess.run(
+        ["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n"],  # noqa: S607 - the image's own PATH
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = [line.split() for line in listed.stdout.splitlines()]
+    found = {("system", name, version) for status, name, version in lines if status == "installed"}
+    for part, pattern in (("service", "opt/fumehood"), ("guest", "var/lib/fumehood/runtimes/python-*")):
+        folders = [str(path) for path in Path("/").glob(f"{pattern}/lib/python3*/site-packages")]
+        for one in importlib.metadata.distributions(path=folders):
+            found.add((part, one.metadata["Name"], one.version))
+    return found
+
+
+def _check_bill() -> int:
+    """Hold the bill of materials against what is there; give the number of its entries."""
+    bill = json.loads(Path("/opt/fumehood/sbom.cdx.json").read_text(encoding="utf-8"))
+    told = set()
+    for one in bill["components"]:
+        (part,) = [each["value"] for each in one["properties"] if each["name"] == "fumehood:part"]
+        told.add((part, one["name"], one["version"]))
+    found = _installed()
+    if told != found or bill["bomFormat"] != "CycloneDX":
+        sys.exit(f"the bill of materials is wrong: missing {sorted(found - told)}, too many {sorted(told - found)}")
+    wanted = {("system", "bubblewrap"), ("service", "fastapi"), ("service", "fumehood"), ("guest", "numpy")}
+    if lost := wanted - {one[:2] for one in told}:
+        sys.exit(f"the bill of materials lacks {sorted(lost)}")
+    return len(told)
+
+
 def main() -> None:
     """Run each snippet; say what was wrong with the first that fails."""
     _wait()
@@ -60,6 +99,7 @@ def main() -> None:
             sys.exit(f"{asked}: no picture in {result}")
         print(f"{status}: {result['usage']['wall_seconds']:.3f} s: {asked['code']!r}")
     print("layers:", *result["layers"])
+    print(f"bill of materials: {_check_bill()} components, as installed")
 
 
 main()
