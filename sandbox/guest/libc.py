@@ -114,15 +114,8 @@ def fork_into_namespaces() -> int:
     return pid
 
 
-def clone_tree(path: str) -> int:
-    """Give a descriptor of the mount at ``path``, as one attached nowhere that lasts as long as it (open_tree(2))."""
-    call = "open_tree"
-    flags = _OPEN_TREE_CLONE | os.O_CLOEXEC
-    return _check(_syscall(_Long(_OPEN_TREE), _Long(_AT_FDCWD), os.fsencode(path), _Long(flags)), call)
-
-
 def attach_tree(tree: int, folder: str, target: str) -> None:
-    """Let ``folder`` of a tree appear at ``target``: what a bind mount does, from a tree that has no path."""
+    """Let ``folder`` of a mount appear at ``target``: what a bind mount does, from a mount that no path leads to."""
     flags = _Long(_OPEN_TREE_CLONE | os.O_CLOEXEC)
     clone = _check(_syscall(_Long(_OPEN_TREE), _Long(tree), os.fsencode(folder), flags), "open_tree")
     try:

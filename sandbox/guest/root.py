@@ -37,14 +37,14 @@ _NETWORK = (
     ("ipv4/tcp_rmem", b"4096 65536 262144"),
     ("ipv4/tcp_wmem", b"4096 16384 262144"),
 )
-_SCRATCH = "/run/scratch"
 
 
 def prepare(stage: dict[str, Any]) -> int:
     """Make all that is the same for every run (:data:`.wire.STAGE_KEYS`), and enter it.
 
-    Gives a descriptor of the tmpfs behind all writable places, which is attached nowhere as a whole. It is taken off
-    here and not when the job is known: detaching a mount waits for an RCU grace period. Raises OSError.
+    Gives a descriptor of the tmpfs behind all writable places. As a whole it lies at the workspace's path, under the
+    first of those places, where no path leads. It is not taken off, for a folder of a tree that is attached nowhere can
+    be attached since Linux 6.15 only, and taking a mount off waits for an RCU grace period. Raises OSError.
     """
     libc.mount("tmpfs", NEW_ROOT, "tmpfs", libc.MS_NOSUID | libc.MS_NODEV, "mode=755")
     for origin, target in stage["binds"]:
@@ -55,14 +55,13 @@ def prepare(stage: dict[str, Any]) -> int:
     _devices()
     _proc()
     for path, text in _NETWORK:
-        _write(f"/proc/sys/net/{path}", text)
+        if os.path.exists(f"/proc/sys/net/{path}"):  # where it is not a namespace's own, it is not there
+            _write(f"/proc/sys/net/{path}", text)
     libc.enter_root(NEW_ROOT)
     os.makedirs(JOB_DIRECTORY)
-    os.mkdir(_SCRATCH)
-    libc.mount("tmpfs", _SCRATCH, "tmpfs", libc.MS_NOSUID | libc.MS_NODEV, "mode=755")
-    scratch = libc.clone_tree(_SCRATCH)
-    libc.unmount(_SCRATCH, libc.MNT_DETACH)
-    os.rmdir(_SCRATCH)
+    os.mkdir(WORKSPACE)
+    libc.mount("tmpfs", WORKSPACE, "tmpfs", libc.MS_NOSUID | libc.MS_NODEV, "mode=755")
+    scratch = os.open(WORKSPACE, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     for number, place in enumerate(stage["writable"]):
         _writable_place(scratch, f"standing-{number}", place)
     for path, text in stage["laid_links"]:

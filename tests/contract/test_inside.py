@@ -136,6 +136,18 @@ FACTS = (
         "print(sorted(os.listdir()))",
         stdout="['a', 'b', 'c', 'd']\n",
     ),
+    python(
+        # The mount behind all writable places lies below the workspace, and no path may lead to it.
+        "nothing-behind-the-writable-places",
+        "import os\n"
+        "print(os.listdir('/workspace'), os.listdir('/dev/shm'))\n"
+        "for place in ('/workspace', '/mnt/data', '/tmp', '/dev/shm'):\n"
+        "    print(os.path.samefile(place + '/..', os.path.dirname(place)), end=' ')\n"
+        "os.chdir('/workspace'); os.chdir('..'); print(os.getcwd())\n"
+        "print([n for root, dirs, _ in os.walk('/', onerror=None) for n in dirs\n"
+        "       if n.startswith(('standing-', 'own-'))])",
+        stdout="[] []\nTrue True True True /\n[]\n",
+    ),
     python("environment-of-init", "open('/proc/1/environ').read()", stderr=re.compile("PermissionError"), **error()),
 )
 ENVIRONMENT = (
