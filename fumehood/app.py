@@ -95,7 +95,9 @@ def create_app(
             _line("run", executions.admission, settings.concurrency, settings.queue),
             _line("analysis", analyses.admission, settings.analysis_workers, settings.queue),
         )
-        telemetry.metrics.watch(lines, lambda: box.warmth, lambda: box.lacking, lambda: readiness.held)
+        telemetry.metrics.watch(
+            lines, lambda: box.warmth, box.warm_memory_bytes, lambda: box.lacking, lambda: readiness.held
+        )
         _add_metrics(app, telemetry)
 
     @app.get("/healthz")

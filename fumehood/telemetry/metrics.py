@@ -7,7 +7,7 @@ closed set of values: nothing that a caller chose becomes one.
 from __future__ import annotations
 
 import platform
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from prometheus_client import (
@@ -202,6 +202,7 @@ class Metrics:
         self,
         lines: Sequence[Line],
         warmth: Callable[[], Sequence[ForkServerState]],
+        warm_memory_bytes: Callable[[], Mapping[str, int]],
         lacking: Callable[[], Sequence[str]],
         ready: Callable[[], bool | None],
     ) -> None:
@@ -211,7 +212,7 @@ class Metrics:
 
         def make() -> Iterator[Metric]:
             yield from _of_lines(lines)
-            yield from _of_fork_servers(warmth())
+            yield from _of_fork_servers(warmth(), warm_memory_bytes())
             yield from _of_walls(lacking(), ready())
 
         self.registry.register(_Asked(make))
@@ -249,7 +250,7 @@ def _of_lines(lines: Sequence[Line]) -> Iterator[Metric]:
     yield from (depth, capacity, in_use, slots)
 
 
-def _of_fork_servers(states: Sequence[ForkServerState]) -> Iterator[Metric]:
+def _of_fork_servers(states: Sequence[ForkServerState], memory_bytes: Mapping[str, int]) -> Iterator[Metric]:
     up = GaugeMetricFamily("fumehood_fork_server_up", "1 while the server is up.", labels=("server",))
     waiting = GaugeMetricFamily(
         "fumehood_fork_server_waiting_children", "Children that wait for a run.", labels=("server",)
@@ -268,7 +269,12 @@ def _of_fork_servers(states: Sequence[ForkServerState]) -> Iterator[Metric]:
         waiting.add_metric(labels, state["waiting"])
         restarts.add_metric(labels, max(state["started"] - 1, 0))
         failures.add_metric(labels, state["failures"])
-    yield from (up, waiting, restarts, failures)
+    held = GaugeMetricFamily(
+        "fumehood_fork_server_memory_bytes", "What it holds with all its children.", labels=("server",)
+    )
+    for name, size in memory_bytes.items():
+        held.add_metric((name,), size)
+    yield from (up, waiting, restarts, failures, held)
 
 
 def _of_walls(lacking: Sequence[str], ready: bool | None) -> Iterator[Metric]:  # noqa: FBT001 - a fact, not a flag

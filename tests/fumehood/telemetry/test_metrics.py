@@ -127,6 +127,7 @@ def test_fork_servers_tell_their_state(live: Live) -> None:
     assert samples["fumehood_fork_server_waiting_children"] == {bare: 2, data: 0}
     assert samples["fumehood_fork_server_restarts_total"] == {bare: 2, data: 0}
     assert samples["fumehood_fork_server_failures_total"] == {bare: 0, data: 4}
+    assert samples["fumehood_fork_server_memory_bytes"] == {bare: 9_000_000}
 
 
 def test_analyses_are_counted_and_timed(live: Live) -> None:
