@@ -17,7 +17,6 @@ from sandbox.confine.seccomp import (
     Rule,
     compile_filter,
     compile_filters,
-    shipped_init_profile,
     shipped_profiles,
     shipped_watch_profile,
 )
@@ -393,23 +392,3 @@ def test_the_edge_of_a_jump_s_reach(gap: int) -> None:
         program.add(0x20, 0, program.branch(0x15, 7, labels[None], labels[errno.EPERM]))
         code = b"".join(struct.pack("<HBBI", *line) for line in reversed(program.code))
         assert [bpf.run(code, number) for number in (7, 8)] == ["allow", "EPERM"]
-
-
-@pytest.mark.parametrize("machine", MACHINES)
-def test_init_may_do_what_it_still_has_to_and_nothing_more(machine: str) -> None:
-    """Each number as its document reads; beyond what guests may do, only what finishes the root and gives up power."""
-    document = reading.document("init")
-    program = compile_filter(shipped_init_profile(), machine)
-    beyond = set()
-    for number in range(1024):
-        name = NAMES[machine].get(number)
-        got = bpf.run(program, number, machine=machine)
-        assert got == reading.verdict(document, name)
-        if got == bpf.ALLOW and bpf.run(FILTERS[machine].allow, number, machine=machine) != bpf.ALLOW:
-            beyond.add(name)
-    assert beyond == {"mount", "open_tree", "move_mount", "sched_setaffinity", "capset", "prctl"} - ALLOWED_TO_GUESTS
-    for name in ("execve", "clone", "clone3", "socket", "connect", "ptrace", "setns", "unshare", "ioctl", "unlinkat"):
-        assert bpf.run(program, MACHINES[machine].numbers[name], machine=machine) == "ENOSYS"
-
-
-ALLOWED_TO_GUESTS = {name for name in ("capset", "prctl") if answer(name) == bpf.ALLOW}
