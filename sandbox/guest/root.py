@@ -36,6 +36,7 @@ _NETWORK = (
     ("core/somaxconn", b"64"),
     ("ipv4/tcp_rmem", b"4096 65536 262144"),
     ("ipv4/tcp_wmem", b"4096 16384 262144"),
+    ("core/optmem_max", b"4096"),  # options of a socket: kernel memory that no cgroup is charged for
 )
 
 

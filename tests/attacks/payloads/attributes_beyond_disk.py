@@ -1,8 +1,7 @@
 # aim: store bytes in extended attributes, past the disk quota
-# wall: the tmpfs quota
+# wall: seccomp: attributes cannot be set
 # expect: ok
 # limits: disk_bytes=1048576
-# open: attributes count as inodes (1 KiB each), never as disk; they do count as memory
 
 import os
 

@@ -52,6 +52,8 @@ PROBES = [
     ("mmap", [0, 0, 0, 0x40022, MINUS_ONE, 0]),
     ("memfd_create", [0, 4]),
     ("shmget", [0, 0, 0o5600]),
+    ("setsockopt", [MINUS_ONE, 41, 6, 0, 0]),
+    ("fadvise64", [MINUS_ONE, 0, 0, 4]),
 ]
 # mov eax, 20 (getpid); int 0x80; cdqe; ret
 INT_80 = """
