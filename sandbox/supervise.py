@@ -1,7 +1,8 @@
 """Child -> Exit: watch, drain, and decide to kill. Nothing a guest does raises here.
 
 One thread, one selector, no ticking: it wakes for a descriptor or for the nearest of the computed times, which are the
-wall deadline, the first moment at which the CPU limit could be spent, a watch's next look, and a kill's grace.
+wall deadline, the first moment at which the CPU limit could be spent, a watch's next look, or where there is none the
+next look at connections, and a kill's grace.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
+from sandbox.confine import connections
 from sandbox.errors import SetupError
 from sandbox.guest import wire
 from sandbox.model import Cause, Exit, OnOutputLimit, OutputFile, OutputKeep, SkippedFile, SkipReason, Stream
+from sandbox.waiting import pid_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -33,6 +36,7 @@ _WRITE_BYTES = 1 << 16
 _KILL_GRACE_SECONDS = 5.0
 _ACCOUNT_SECONDS = 20.0
 _SHORTEST_LOOK_SECONDS = 0.002
+_CONNECTIONS_SECONDS = 0.25
 
 
 class Cancel:
@@ -132,6 +136,8 @@ class _Watchman:
         self._due["cpu"] = self._started + plan.limits.cpu_seconds / plan.cpu_rate
         if child.meter.poll_seconds is not None:
             self._due["meter"] = self._started + child.meter.poll_seconds
+        else:
+            self._due["connections"] = self._started + _CONNECTIONS_SECONDS
         self._hear(child.said)
         while self._done is None:
             now = time.monotonic()
@@ -232,6 +238,8 @@ class _Watchman:
             self._end(Cause.WALL)
         if "cpu" in due or "meter" in due:
             self._look_at_meter(now)
+        if "connections" in due:
+            self._look_at_connections(now)
         if "account" in due:
             raise SetupError("init", 0, f"no account of the workspace within {_ACCOUNT_SECONDS:g} s")
         return "grace" not in due
@@ -252,6 +260,15 @@ class _Watchman:
             self._due["cpu"] = now + max(left / self._plan.cpu_rate, _SHORTEST_LOOK_SECONDS)
             if meter.poll_seconds is not None:
                 self._due["meter"] = now + meter.poll_seconds
+
+    def _look_at_connections(self, now: float) -> None:
+        """See what waits unaccepted, which a control group is not charged for: its bound is memory_bytes once more."""
+        most_bytes = self._plan.limits.memory_bytes
+        with contextlib.suppress(SetupError):  # it has ended: init is about to say so
+            if connections.unaccepted_bytes(pid_of(self._child.guest), most_bytes) > most_bytes:
+                self._end(Cause.MEMORY)
+                return
+        self._due["connections"] = now + _CONNECTIONS_SECONDS
 
     def _end(self, cause: Cause) -> None:
         """Kill the guest's main process; init, who sees it die, ends the rest."""

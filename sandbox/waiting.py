@@ -146,7 +146,7 @@ class Staging:
         child.scope.callback(_end_namespace, init)
         self._verify(told, child.outer)
         if not child.meter.has_doors:
-            child.meter.add(_pid_of(child.guest))
+            child.meter.add(pid_of(child.guest))
 
     def _verify(self, told: dict[str, Any], outer: Mapping[str, str]) -> None:
         for layer, name in _NAMESPACE_OF_LAYER.items():
@@ -179,7 +179,7 @@ def answer(child: Waiting, word: str) -> Any:  # noqa: ANN401 - what the wire ca
     raise SetupError("init", 0, "spoke out of turn")
 
 
-def _pid_of(pidfd: int) -> int:
+def pid_of(pidfd: int) -> int:
     """The process a pidfd means, in our pid namespace (pidfd_open(2), proc_pid_fdinfo(5))."""
     with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as file:  # noqa: PTH123 - hot path
         for line in file:

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from plans import PLAN, reading
 
+from sandbox import waiting
 from sandbox.errors import SetupError
 from sandbox.guest import wire
 from sandbox.meter import Reading
@@ -223,6 +224,22 @@ def test_a_meter_that_only_looks_is_asked_again_and_again(
     looks = iter([bound, bound, bound + 1])
     monkeypatch.setattr(stage.meter, "read", lambda: reading(**{field: next(looks, bound + 1)}))
     assert supervise(stage.child, PLAN).cause is cause
+
+
+def test_a_run_whose_connections_hold_too_much_is_ended(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a control group counts memory, what waits unaccepted is looked at besides, in the run's own network."""
+    pids = []
+
+    def unaccepted(pid: int, most_bytes: int) -> int:
+        pids.append(pid)
+        return most_bytes + (len(pids) > 1)
+
+    monkeypatch.setattr("sandbox.confine.connections.unaccepted_bytes", unaccepted)
+    monkeypatch.setattr("sandbox.supervise._CONNECTIONS_SECONDS", 0.01)
+    monkeypatch.setattr("sandbox.supervise._KILL_GRACE_SECONDS", 0.05)
+    end = supervise(stage.child, replace(PLAN, limits=replace(PLAN.limits, wall_seconds=5)))
+    assert end.cause is Cause.MEMORY
+    assert pids == [waiting.pid_of(stage.child.guest)] * 2
 
 
 def test_a_watch_that_reads_too_much_does_not_end_a_run_early(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,30 +1,27 @@
 # aim: keep memory in connections that nobody has accepted and whose other ends are closed
-# wall: the length of a backlog
-# expect: any
-# limits: memory_bytes=33554432 wall_seconds=15
+# wall: memory limit: the service looks at what waits unaccepted
+# expect: memory_limit
+# limits: memory_bytes=33554432 wall_seconds=15 open_files=512
+# hits: memory
 
 import socket
 import time
 
+data = bytes(1 << 17)
 listeners = []
-for _ in range(8):
+for _ in range(30):
     listeners.append(socket.socket())
-    try:
-        listeners[-1].setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 23)
-    except OSError:
-        pass
     listeners[-1].bind(("127.0.0.1", 0))
     listeners[-1].listen(4096)
-for number in range(4000):
-    near = socket.socket()
-    near.settimeout(0.05)
-    try:
-        near.connect(listeners[number % 8].getsockname())
-        near.send(bytes(1 << 18))
-    except OSError:
-        pass
-    near.close()
-time.sleep(0.2)
-held = sum(int(line.split()[4].split(":")[1], 16) for line in open("/proc/net/tcp").read().splitlines()[1:])
-if held > 64 << 20:
-    print("ESCAPED:", held)
+    for _ in range(64):
+        near = socket.socket()
+        near.setblocking(False)
+        near.connect_ex(listeners[-1].getsockname())
+        try:
+            while near.send(data):
+                pass
+        except OSError:
+            pass
+        near.close()
+time.sleep(2)  # the service looks now and then: what counts is what is held for long
+print("ESCAPED: 1920 connections")
