@@ -24,7 +24,6 @@ Init and guest share the namespaces, and a page for the guest's exit code. A gue
 from __future__ import annotations
 
 import contextlib
-import itertools
 import logging
 import time
 from typing import TYPE_CHECKING, Self
@@ -32,7 +31,7 @@ from typing import TYPE_CHECKING, Self
 from sandbox import collect, host, places, policy, stage
 from sandbox.cold import Cold
 from sandbox.config import Config
-from sandbox.confine import bwrap, cgroup, seccomp
+from sandbox.confine import bwrap, seccomp
 from sandbox.errors import SetupError
 from sandbox.meters import Meters
 from sandbox.model import Launcher
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
 
 
 _log = logging.getLogger(__name__)
-_serials = itertools.count()  # one process may hold several engines
 
 
 class Sandbox:
@@ -65,12 +63,11 @@ class Sandbox:
     def __init__(self, config: Config | None = None) -> None:
         self.config = config or Config()
         with contextlib.ExitStack() as scope:
-            instance = f"{cgroup.instance_name()}.{next(_serials)}"
             state = stage.state_directory(self.config.state_dir)
-            stage.sweep(state, cgroup.instance_alive)
-            meters = Meters(instance, self.config.cgroup_parent)
+            stage.sweep(state)
+            meters = Meters(self.config.cgroup_parent)
             scope.callback(meters.close)
-            folder = scope.enter_context(stage.built(state, instance, host.host_interpreter(self.config)))
+            folder = scope.enter_context(stage.built(state, host.host_interpreter(self.config)))
             self.host: Host = host.probe(self.config, folder, meters.kind, meters.reason)
             slots = None
             if self.host.as_root:

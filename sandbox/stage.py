@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import stat
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sandbox import claim
 from sandbox.confine.bwrap import GUEST_ID, HOST_NAME
 from sandbox.errors import SetupError
 
@@ -45,6 +47,7 @@ _WRITTEN = {
 
 
 _PREFIX = "stage-"
+_OURS = re.compile(_PREFIX + claim.NAME)
 GUEST_BUNDLE = "guest.bin"
 # In the order in which they import one another. A cold run's init has no use for the last.
 _GUEST_MODULES = ("wire", "libc", "steps", "root", "collect", "program", "image", "become", "init", "zygote")
@@ -105,22 +108,25 @@ def state_directory(configured: Path | None) -> Path:
     return path
 
 
-def sweep(state: Path, alive: Callable[[str], bool]) -> None:
-    """Remove what engines that were killed left; ``alive`` tells whether the process of an instance still runs."""
-    for left in state.glob(f"{_PREFIX}*"):
-        if not alive(left.name.removeprefix(_PREFIX).partition(".")[0]):
+def sweep(state: Path) -> None:
+    """Remove what engines that were killed left. Names of another form are never touched."""
+    for left in state.iterdir():
+        taken = claim.take(str(left)) if _OURS.fullmatch(left.name) else None
+        if taken is not None:
             shutil.rmtree(left, ignore_errors=True)
+            taken.release()
 
 
 @contextlib.contextmanager
-def built(state: Path, instance: str, interpreter: str) -> Iterator[Path]:
-    """Give a folder of this instance with the guest's code, compiled by the interpreter that runs it, and ``etc/``.
+def built(state: Path, interpreter: str) -> Iterator[Path]:
+    """Give a folder of ours with the guest's code, compiled by the interpreter that runs it, and ``etc/``.
 
     It is gone when the scope ends. Raises SetupError.
     """
-    folder = state / f"{_PREFIX}{instance}"
+    made: claim.Claim | None = None
     try:
-        folder.mkdir(mode=0o755)
+        made = claim.make(str(state), _PREFIX)
+        folder = Path(made.path)
         _guest(folder / GUEST_BUNDLE, interpreter)
         _etc(folder / "etc")
         _readable(folder)
@@ -128,7 +134,9 @@ def built(state: Path, instance: str, interpreter: str) -> Iterator[Path]:
     except OSError as error:
         raise SetupError("stage", error.errno or 0, str(error)) from error
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        if made is not None:
+            shutil.rmtree(made.path, ignore_errors=True)
+            made.release()
 
 
 def _guest(target: Path, interpreter: str) -> None:

@@ -1,23 +1,20 @@
 """Control groups, version 1 or 2, behind one interface: find where groups can be made, and make one for each run.
 
-:func:`probe` answers with a :class:`Hierarchy` that has been proved by making a group, or says why there is none.
+:func:`probe` answers with a :class:`Hierarchy` that has been proved by making a group, or says why there is none. It is
+claimed until it is closed.
 """
 
 from __future__ import annotations
 
-import itertools
-
 from sandbox.confine.cgroup import v1, v2
 from sandbox.confine.cgroup.group import Group, Hierarchy, Unavailable
-from sandbox.confine.cgroup.instance import instance_alive, instance_name
 from sandbox.confine.cgroup.mounts import parse_mountinfo, parse_own_groups
 from sandbox.errors import SetupError
 from sandbox.meter import MeterLimits
 
-__all__ = ["Group", "Hierarchy", "Unavailable", "instance_alive", "instance_name", "locate", "probe"]
+__all__ = ["Group", "Hierarchy", "Unavailable", "locate", "probe"]
 
 _MODEST = MeterLimits(memory_bytes=16 << 20, processes=2, cpus=0.5)
-_serials = itertools.count()
 
 
 def probe(preferred_parent: str | None = None) -> Hierarchy | Unavailable:
@@ -33,7 +30,8 @@ def probe(preferred_parent: str | None = None) -> Hierarchy | Unavailable:
         return hierarchy
     try:
         hierarchy.ensure()
-        hierarchy.create(f"{instance_name()}.probe{next(_serials)}", _MODEST).close()
+        hierarchy.claim()
+        hierarchy.create(hierarchy.fresh(), _MODEST).close()
     except OSError as error:
         hierarchy.close()
         return Unavailable(f"{error.filename or hierarchy.parents[0]}: {error.strerror}")

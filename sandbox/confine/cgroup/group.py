@@ -17,17 +17,18 @@ from dataclasses import dataclass, replace
 from io import FileIO
 from typing import TYPE_CHECKING
 
+from sandbox import claim
 from sandbox.errors import SetupError
 from sandbox.meter import Meter, MeterLimits, Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
 PERIOD_MICROSECONDS = 100_000
 """The span over which a cpu quota is counted (Documentation/scheduler/sched-bwc.rst)."""
 
 PARENT = "fumehood"
-_SWEEPABLE = re.compile(r"([1-9][0-9]*-[0-9]+)(?:\.[A-Za-z0-9_-]+)+")
+_SWEEPABLE = re.compile(rf"({claim.NAME})(?:\.[A-Za-z0-9_-]+)*")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _PATIENCE_SECONDS = 3.0
 _READ_BYTES = 4096
@@ -134,6 +135,7 @@ class Hierarchy(ABC):
 
     def __init__(self, parents: tuple[str, ...]) -> None:
         self.parents = parents
+        self._mark: claim.Claim | None = None
 
     @abstractmethod
     def ensure(self) -> None:
@@ -143,8 +145,21 @@ class Hierarchy(ABC):
     def group(self, name: str) -> Group:
         """Return the group of that name; nothing is made yet."""
 
+    def claim(self) -> None:
+        """Mark what :meth:`fresh` names as ours for as long as we live; no :meth:`sweep` takes it. Raises OSError.
+
+        The mark is an empty group whose folder we hold.
+        """
+        self._mark = claim.make(self.parents[0])
+
+    def fresh(self) -> str:
+        """Give a name for a group of ours, which tells who has it to nobody but a sweep. Call :meth:`claim` before."""
+        if self._mark is None:
+            raise RuntimeError("nothing is claimed")
+        return f"{os.path.basename(self._mark.path)}.{claim.fresh_name()}"
+
     def create(self, name: str, limits: MeterLimits | None = None) -> Meter:
-        """Make a group, with limits if they are known; name it ``<instance>.<serial>…`` if :meth:`sweep` is to know it.
+        """Make a group, with limits if they are known; :meth:`fresh` gives a name that a sweep will know.
 
         Raises SetupError (step ``cgroup mkdir`` or the name of the file refused); then nothing is left behind.
         """
@@ -173,32 +188,44 @@ class Hierarchy(ABC):
         except OSError as error:
             raise SetupError("cgroup mkdir", error.errno or 0, str(error.filename or "")) from error
 
-    def sweep(self, alive: Callable[[str], bool]) -> tuple[str, ...]:
-        """Kill and remove the groups of instances that ``alive`` denies; return their names.
+    def sweep(self) -> tuple[str, ...]:
+        """Kill and remove what services have left that are no more; return the names.
 
         A group that cannot be removed now is left for the next sweep. Names of another form are never touched.
         """
-        verdicts: dict[str, bool] = {}
+        owners: dict[str, None] = {}
+        for parent in self.parents:
+            for name in _children(parent):
+                if match := _SWEEPABLE.fullmatch(name):
+                    owners[match[1]] = None
+        return tuple(name for owner in owners for name in self._sweep(owner))
+
+    def _sweep(self, owner: str) -> list[str]:
+        mark = f"{self.parents[0]}/{owner}"
+        taken = claim.take(mark)
+        if taken is None and os.path.isdir(mark):
+            return []
         swept: dict[str, bool] = {}
         for parent in self.parents:
             for name in _children(parent):
-                match = _SWEEPABLE.fullmatch(name)
-                if match is None:
-                    continue
-                if match[1] not in verdicts:
-                    verdicts[match[1]] = alive(match[1])
-                if verdicts[match[1]]:
-                    continue
-                try:
-                    remove(f"{parent}/{name}")
-                except OSError:
-                    swept[name] = False
-                else:
-                    swept.setdefault(name, True)
-        return tuple(name for name, gone in swept.items() if gone)
+                if name == owner or name.startswith(f"{owner}."):
+                    try:
+                        remove(f"{parent}/{name}")
+                    except OSError:
+                        swept[name] = False
+                    else:
+                        swept.setdefault(name, True)
+        if taken is not None:
+            taken.release()
+        return [name for name, gone in swept.items() if gone]
 
     def close(self) -> None:
-        """Remove the parents where they are empty; another instance's groups keep them. Never raises."""
+        """Give up the claim, and remove the parents where they are empty; another service keeps them. Never raises."""
+        if self._mark is not None:
+            with contextlib.suppress(OSError):
+                os.rmdir(self._mark.path)
+            self._mark.release()
+            self._mark = None
         for parent in self.parents:
             with contextlib.suppress(OSError):
                 os.rmdir(parent)

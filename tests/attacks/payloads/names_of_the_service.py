@@ -1,11 +1,15 @@
-# aim: learn the service's pid, run count and paths
-# wall: nothing of the host is named
+# aim: learn the service's pid, when it started and how many runs it has had
+# wall: what guests can see of the host has random names
 # expect: ok
-# open: mountinfo shows the stage folder and cgroup the group, both named after the service's pid and start
 
 import re
 
-for name in ("mountinfo", "cgroup", "mounts"):
-    text = open(f"/proc/self/{name}").read()
-    for found in re.findall(r"\S*stage-\d+-\S*|\S*fumehood/\d+-\S*", text):
-        print("ESCAPED:", name, found)
+for process in ("self", "1"):
+    for name in ("mountinfo", "cgroup", "mounts", "mountstats"):
+        try:
+            text = open(f"/proc/{process}/{name}").read()
+        except OSError:
+            continue
+        for found in re.findall(r"\S*stage-[^/\s]+|\S*fumehood/(?!runtimes|stage)[^/\s]+", text):
+            if not re.fullmatch(r"\S*(/stage-|fumehood/)[0-9a-f]{16}(\.[0-9a-f]{16})?", found):
+                print("ESCAPED:", process, name, found)

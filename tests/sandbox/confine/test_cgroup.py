@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from spenders import BOMB, HOG, SPIN
 
+from sandbox import claim
 from sandbox.confine import cgroup
 from sandbox.confine.cgroup import group as group_module
 from sandbox.errors import SetupError
@@ -112,9 +113,9 @@ def create(hierarchy: cgroup.Hierarchy) -> Iterator[Callable[..., Any]]:
         meter.close()
 
 
-def fresh_name(instance: str | None = None) -> str:
-    """Return a name that no test has used."""
-    return f"{instance or cgroup.instance_name()}.test{next(_serials)}"
+def fresh_name() -> str:
+    """Return a name that no test has used, and no sweep knows."""
+    return f"test-{os.getpid()}.{next(_serials)}"
 
 
 def left_behind(hierarchy: cgroup.Hierarchy, name: str) -> list[str]:
@@ -302,24 +303,27 @@ def test_our_own_process_cannot_be_added_by_mistake(create: Callable[..., Any]) 
 def test_a_sweep_takes_the_groups_of_the_dead_and_spares_the_living(
     hierarchy: cgroup.Hierarchy, start: Callable[[str], Child]
 ) -> None:
-    """A pid that has since been handed out again does not protect the groups of its former owner."""
-    pid, ticks = cgroup.instance_name().split("-")
-    dead, living, strange = fresh_name(f"{pid}-{int(ticks) - 1}"), fresh_name(), f"other{next(_serials)}"
-    second = f"{pid}-{int(ticks) - 1}.1.{next(_serials)}"  # of the second engine that the dead process held
-    for name in (dead, living, strange, second):
+    """A group is its owner's who holds the mark; where nobody does, or the mark is gone too, it is swept."""
+    killed, marked, unmarked = claim.fresh_name(), claim.fresh_name(), claim.fresh_name()
+    dead, living, strange = f"{killed}.1", hierarchy.fresh(), fresh_name()
+    for name in (killed, marked, dead, f"{unmarked}.1", living, strange):
         hierarchy.create(name, PLENTY)
     orphan = start("import time; time.sleep(60)")
     for parent in hierarchy.parents:
         group_module.write(f"{parent}/{dead}/cgroup.procs", str(orphan.pid))
     try:
-        assert {dead, second} <= set(hierarchy.sweep(cgroup.instance_alive))
+        held = claim.take(f"{hierarchy.parents[0]}/{marked}")
+        assert held is not None
+        assert {killed, dead, f"{unmarked}.1"} <= set(hierarchy.sweep())
         assert orphan.end() == -signal.SIGKILL
-        assert left_behind(hierarchy, dead) == left_behind(hierarchy, second) == []
-        assert left_behind(hierarchy, living) == list(hierarchy.parents)
-        assert left_behind(hierarchy, strange) == list(hierarchy.parents)
+        assert [left_behind(hierarchy, name) for name in (killed, dead, f"{unmarked}.1")] == [[], [], []]
+        for name in (marked, living, strange):
+            assert left_behind(hierarchy, name) == list(hierarchy.parents)
+        held.release()
+        assert marked in hierarchy.sweep()
     finally:
         for parent in hierarchy.parents:
-            for name in (living, strange):
+            for name in (marked, living, strange):
                 group_module.remove(f"{parent}/{name}")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.confine.cgroup import Hierarchy, Unavailable, instance_alive, instance_name, locate
+from sandbox.confine.cgroup import Hierarchy, Unavailable, locate
 from sandbox.confine.cgroup.mounts import Mount, parse_mountinfo, parse_own_groups
 from sandbox.confine.cgroup.v2 import V2Hierarchy
 
@@ -230,25 +230,3 @@ def test_own_groups_are_read_with_named_and_joint_hierarchies() -> None:
         "cpuacct": "/a:b",
         "": "/u",
     }
-
-
-def test_an_instance_is_told_from_a_later_owner_of_its_pid() -> None:
-    """The same pid with another start time is somebody else."""
-    pid, ticks = instance_name().split("-")
-    assert pid == str(os.getpid())
-    assert instance_alive(instance_name())
-    assert not instance_alive(f"{pid}-{int(ticks) + 1}")
-    assert not instance_alive("99999999-1")
-
-
-def test_what_cannot_be_read_as_an_instance_counts_as_alive() -> None:
-    """A sweep must not remove what it does not understand."""
-    assert instance_alive("supervisor")
-
-
-def test_a_zombie_counts_as_dead(tmp_path: Path) -> None:
-    """It can never clean up after itself; a command name may hold blanks and parentheses."""
-    (tmp_path / "7").mkdir()
-    for state, alive in (("Z", False), ("S", True)):
-        (tmp_path / "7" / "stat").write_text(f"7 (a) b (c) {state} " + "0 " * 18 + "42 0 0\n")
-        assert instance_alive("7-42", proc=str(tmp_path)) is alive
