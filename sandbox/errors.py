@@ -18,7 +18,10 @@ from typing import Any
 
 
 class SandboxError(Exception):
-    """Root of everything this package raises on purpose."""
+    """Root of everything this package raises on purpose. Each can be pickled, and so cross to another process."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.args, self.__dict__)
 
 
 class JobRefused(SandboxError):
@@ -66,3 +69,10 @@ class SetupError(SandboxError):
     def told(cls, failed: Mapping[str, Any]) -> SetupError:
         """Give init's word on a failed step (``failed`` of :mod:`sandbox.guest.wire`) as an exception."""
         return cls(str(failed["step"]), int(failed["errno"]), str(failed["detail"]))
+
+
+def _again(kind: type[SandboxError], args: tuple[Any, ...], fields: Mapping[str, Any]) -> SandboxError:
+    """Give an exception as it was; its ``__init__`` takes other words than those it made of them."""
+    made = kind.__new__(kind, *args)
+    made.__dict__.update(fields)
+    return made
