@@ -259,7 +259,9 @@ class _Watchman:
         else:
             self._due["cpu"] = now + max(left / self._plan.cpu_rate, _SHORTEST_LOOK_SECONDS)
             if meter.poll_seconds is not None:
-                self._due["meter"] = now + meter.poll_seconds
+                # A look that takes long is followed by as long a pause: on a busy machine output is still read.
+                looked = time.monotonic()
+                self._due["meter"] = looked + max(meter.poll_seconds, looked - now)
 
     def _look_at_connections(self, now: float) -> None:
         """See what waits unaccepted, which a control group is not charged for: its bound is memory_bytes once more."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import socket
 import time
@@ -224,6 +225,25 @@ def test_a_meter_that_only_looks_is_asked_again_and_again(
     looks = iter([bound, bound, bound + 1])
     monkeypatch.setattr(stage.meter, "read", lambda: reading(**{field: next(looks, bound + 1)}))
     assert supervise(stage.child, PLAN).cause is cause
+
+
+def test_slow_looks_leave_time_for_the_rest(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where looking takes longer than the pause between looks, output is still read: half of the time is not looked."""
+    monkeypatch.setattr("sandbox.supervise._KILL_GRACE_SECONDS", 0.05)
+    stage.meter.poll_seconds = 0.01
+    spans = []
+
+    def slowly() -> Reading:
+        began = time.monotonic()
+        time.sleep(0.05)
+        spans.append((began, time.monotonic()))
+        return reading()
+
+    monkeypatch.setattr(stage.meter, "read", slowly)
+    supervise(stage.child, _limited(wall_seconds=0.5))
+    pauses = [later[0] - earlier[1] for earlier, later in itertools.pairwise(spans[:-2])]
+    assert len(pauses) >= 2
+    assert min(pauses) >= 0.04
 
 
 def test_a_run_whose_connections_hold_too_much_is_ended(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
