@@ -112,7 +112,7 @@ class Turn:
 
 
 class Admission:
-    """``slots`` calls at once and ``queue`` in line, over all callers. Belongs to one event loop; not for other threads.
+    """``slots`` calls at once and ``queue`` in line, over all callers. Belongs to one event loop; not to be shared.
 
     ``reserve_seconds`` is how long after a caller was last seen the last free slot is kept for him; 0 keeps none.
     """

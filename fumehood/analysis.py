@@ -13,6 +13,7 @@ from fumehood.schemas import AnalysisMode
 if TYPE_CHECKING:
     from analyzers import Report
     from fumehood.admission import Turn
+    from fumehood.auth import Caller
     from fumehood.schemas import AnalysisIn, AnalyzeRequest
     from fumehood.settings import Settings
 
@@ -31,10 +32,10 @@ class Analyses:
         self._analyser = analyser
         self._admission = Admission(settings.analysis_workers, settings.queue, name="analyse")
 
-    def enter(self) -> Turn:
+    def enter(self, caller: Caller) -> Turn:
         """Take a place in line. Raises Problem 429."""
         try:
-            return self._admission.join()
+            return self._admission.join(caller.name, most=caller.grants.concurrency, room=caller.grants.queue)
         except QueueFullError as full:
             raise from_full_queue(full) from None
 
@@ -42,14 +43,16 @@ class Analyses:
         """Wait for the slot, analyse, and give the response's JSON; empty if the caller left the line.
 
         Raises:
-            Problem: 422 for a language that no analyser reads.
+            Problem: 422 for a language that no analyser reads; 429 where another caller got the place in line.
         """
-        if not await turn.come():
-            return ""
         try:
+            if not await turn.come():
+                return ""
             return await turn.work(lambda: self._work(asked))
         except UnknownLanguageError as unknown:
             raise at_field(Kind.INVALID_REQUEST, "language", str(unknown)) from unknown
+        except QueueFullError as full:
+            raise from_full_queue(full) from None
 
     def close(self) -> None:
         """Wait for what still runs."""

@@ -13,12 +13,18 @@ from starlette.responses import Response
 
 from fumehood import __version__, batches, body, openapi, problems
 from fumehood.analysis import Analyses
+from fumehood.audit import Audit
 from fumehood.batches import Batch
 from fumehood.capabilities import describe
+from fumehood.entrance import Entrance
 from fumehood.executions import Executions
 from fumehood.guard import Guard
+from fumehood.history import History, Question, question
+from fumehood.keyholder import KeyHolder
 from fumehood.problems import Kind, Problem
+from fumehood.rates import Rates
 from fumehood.readiness import Readiness
+from fumehood.records import ExecutionPage, ExecutionRecord
 from fumehood.responses import (
     AnalyzeResponse,
     BatchResponse,
@@ -29,6 +35,7 @@ from fumehood.responses import (
     Ready,
 )
 from fumehood.schemas import AnalyzeRequest, BatchRequest, ExecuteRequest, parse
+from fumehood.store.database import MEMORY, Database
 from fumehood.stream import NDJSON, Stream, wants_lines
 
 if TYPE_CHECKING:
@@ -36,14 +43,18 @@ if TYPE_CHECKING:
 
     from fumehood.analysis import Analyser
     from fumehood.batches import Prepared
-    from fumehood.executions import Box, Call
+    from fumehood.executions import Box, Call, Vetted
     from fumehood.settings import Settings
-    from sandbox import Job
     from sandbox.selfcheck import Finding
 
 
 def create_app(
-    settings: Settings, *, box: Box, analyser: Analyser, probe: Callable[[], tuple[Finding, ...]]
+    settings: Settings,
+    *,
+    box: Box,
+    analyser: Analyser,
+    probe: Callable[[], tuple[Finding, ...]],
+    database: Database | None = None,
 ) -> FastAPI:
     """The application. It owns neither ``box`` nor ``analyser``: whoever made them closes them after it.
 
@@ -52,30 +63,47 @@ def create_app(
         box: the engine.
         analyser: the analyser's pool.
         probe: what ``/readyz`` runs; it never raises.
+        database: keys and records, closed with the application; None keeps records in memory and knows no made keys.
+
+    Raises:
+        DatabaseError: the database cannot be read or written.
+        OSError: the journal beside it cannot be written.
     """
-    executions = Executions(box, analyser, settings)
+    database = database or Database.open(MEMORY)
+    holder = KeyHolder(settings, database)
+    audit = Audit.open(settings, database)
+    rates = Rates()
+    executions = Executions(box, analyser, settings, audit)
+    entrance = Entrance(settings, executions, rates)
     analyses = Analyses(analyser, settings)
     readiness = Readiness(box, probe)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        fresh = asyncio.create_task(holder.keep_fresh())
         yield
+        fresh.cancel()
         executions.close()
         analyses.close()
         readiness.close()
+        audit.close()
+        database.close()
 
     app = FastAPI(
         title="Fumehood", version=__version__, lifespan=lifespan, docs_url=None, redoc_url=None, redirect_slashes=False
     )
     app.state.executions = executions
     app.state.analyses = analyses
-    app.add_middleware(Guard, settings=settings)
+    app.state.audit = audit
+    app.state.holder = holder
+    app.add_middleware(Guard, settings=settings, holder=holder, rates=rates)
     app.add_exception_handler(Problem, _answer_problem)
     app.add_exception_handler(HTTPException, _answer_unrouted)
     openapi.install(app)
-    _add_execute(app, executions, settings.body_bytes)
-    _add_batch(app, executions, settings)
-    _add_analyze(app, analyses, settings.body_bytes)
+    _add_execute(app, executions, entrance)
+    _add_batch(app, executions, entrance, settings)
+    _add_analyze(app, analyses, entrance)
+    _add_history(app, History(database, audit))
 
     @app.get("/healthz")
     async def healthz() -> Health:
@@ -85,6 +113,7 @@ def create_app(
     @app.get("/readyz")
     async def readyz() -> Ready:
         """A real snippet ran and every promised layer held; else 503 with the same members."""
+        executions.check_open()
         return await readiness.answer()
 
     @app.get("/v1/capabilities")
@@ -95,38 +124,39 @@ def create_app(
     return app
 
 
-def _add_execute(app: FastAPI, executions: Executions, body_bytes: int) -> None:
+def _add_execute(app: FastAPI, executions: Executions, entrance: Entrance) -> None:
     @app.post("/v1/execute", response_model=ExecuteResponse, openapi_extra=openapi.takes(ExecuteRequest))
     async def execute(request: Request) -> Response:
         """Run a snippet. 200 whatever the guest did; the verdict is ``status``."""
-        call = await _enter(request, executions, body_bytes)
+        call = await _enter(request, executions, entrance)
         async with body.watch_for_leaving(request, call.end):
             return _json((await executions.run(call)).text)
 
     @app.post("/v1/executions/{run_id}/cancel", response_model=CancelResponse)
     async def cancel(request: Request, run_id: str) -> Response:
         """End a run, waiting or running, by the id its caller gave."""
-        executions.cancel(request.state.caller, run_id)
+        executions.cancel(request.state.origin.caller.name, run_id)
         return _json(CancelResponse(id=run_id, cancelled=True).model_dump_json())
 
 
-async def _enter(request: Request, executions: Executions, body_bytes: int) -> Call:
+async def _enter(request: Request, executions: Executions, entrance: Entrance) -> Call:
     """Read, check and line up a run. What a waiting call keeps is its job; body and request are let go here."""
-    text = await body.read(request, body_bytes)
+    text = await entrance.read(request)
+    origin = request.state.origin
 
-    def understand() -> tuple[ExecuteRequest, Job]:
+    def understand() -> tuple[str | None, Vetted]:
         asked = parse(ExecuteRequest, text)
-        return asked, executions.prepare(asked)
+        return asked.id, executions.prepare(asked, origin.caller)
 
-    asked, job = await body.aside(understand, len(text))
-    return executions.enter(request.state.caller, asked.id, job, asked.analysis)
+    run_id, vetted = await body.aside(understand, len(text))
+    return executions.enter(origin, run_id, vetted)
 
 
-def _add_batch(app: FastAPI, executions: Executions, settings: Settings) -> None:
+def _add_batch(app: FastAPI, executions: Executions, entrance: Entrance, settings: Settings) -> None:
     @app.post("/v1/execute/batch", response_model=BatchResponse, openapi_extra=openapi.takes(BatchRequest))
     async def execute_batch(request: Request) -> Response:
         """Run many snippets, or one over many inputs. Results in order; one bad run spoils none."""
-        batch = await _enter_batch(request, executions, settings)
+        batch = await _enter_batch(request, executions, entrance, settings)
         lines = wants_lines(request)
         return Stream(
             request,
@@ -137,25 +167,41 @@ def _add_batch(app: FastAPI, executions: Executions, settings: Settings) -> None
         )
 
 
-async def _enter_batch(request: Request, executions: Executions, settings: Settings) -> Batch:
-    text = await body.read(request, settings.body_bytes)
+async def _enter_batch(request: Request, executions: Executions, entrance: Entrance, settings: Settings) -> Batch:
+    text = await entrance.read(request)
+    origin = request.state.origin
 
     def understand() -> Prepared:
-        return batches.prepare(executions, parse(BatchRequest, text), settings.batch_runs)
+        return batches.prepare(executions, origin.caller, parse(BatchRequest, text), settings.batch_runs)
 
     # Never where it is read: a short text can hold hundreds of runs.
-    return Batch.enter(executions, request.state.caller, await asyncio.to_thread(understand), settings)
+    prepared = await asyncio.to_thread(understand)
+    entrance.take_more(origin, len(prepared.runs) - 1)
+    return Batch.enter(executions, origin, prepared, settings)
 
 
-def _add_analyze(app: FastAPI, analyses: Analyses, body_bytes: int) -> None:
+def _add_analyze(app: FastAPI, analyses: Analyses, entrance: Entrance) -> None:
     @app.post("/v1/analyze", response_model=AnalyzeResponse, openapi_extra=openapi.takes(AnalyzeRequest))
     async def analyze(request: Request) -> Response:
         """Read a source without running it."""
-        text = await body.read(request, body_bytes)
+        text = await entrance.read(request)
         asked = await body.aside(lambda: parse(AnalyzeRequest, text), len(text))
-        turn = analyses.enter()
+        turn = analyses.enter(request.state.origin.caller)
         async with body.watch_for_leaving(request, turn.leave):
             return _json(await analyses.run(turn, asked))
+
+
+def _add_history(app: FastAPI, history: History) -> None:
+    @app.get("/v1/executions", response_model=ExecutionPage, openapi_extra=openapi.asks(Question))
+    async def executions(request: Request) -> Response:
+        """What was run: the caller's own, or everybody's with an admin's key. The newest first, in pages."""
+        page = await history.page(request.state.origin.caller, question(request.query_params))
+        return _json(page.model_dump_json())
+
+    @app.get("/v1/executions/{run_id}", response_model=ExecutionRecord)
+    async def execution(request: Request, run_id: str) -> Response:
+        """The record of the newest run of that id."""
+        return _json((await history.one(request.state.origin.caller, run_id)).model_dump_json())
 
 
 def _json(text: str) -> Response:

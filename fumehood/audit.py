@@ -44,7 +44,7 @@ class NotRecordedError(Exception):
 
 @dataclass(slots=True, eq=False)
 class Entry:
-    """One run on its way into the log. ``known`` holds the columns of its record, but at first not those of the code."""
+    """One run on its way into the log. ``known`` holds the columns of its record, those of the code a moment later."""
 
     known: dict[str, Any]
     code: str | None

@@ -22,10 +22,19 @@ class Caller:
 
     name: str
     admin: bool = False
-    grants: Grants = Grants()
+    grants: Grants = keys.ALL
 
 
 ANYBODY = Caller("anybody")
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a call came from: who, under which request id, from which address."""
+
+    caller: Caller
+    request_id: str
+    client: str | None
 
 
 class UnknownKeyError(Exception):

@@ -15,18 +15,21 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import ClientDisconnect
 
-from fumehood.auth import KeyRing, presented_key
+from fumehood.auth import Caller, Origin, UnknownKeyError, presented_key
 from fumehood.problems import MEDIA_TYPE, Kind, Problem
 from fumehood.settings import is_loopback
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from fumehood.keyholder import KeyHolder
+    from fumehood.rates import Rates
     from fumehood.settings import Settings
 
 _log = logging.getLogger("fumehood.guard")
 
 OPEN_PATHS = frozenset({"/healthz", "/readyz"})
+_LONGEST_CLIENT = 64
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9][A-Za-z0-9._:-]{0,127}")
 _AUTHORITY = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?")
 _ORIGIN = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/]+)")
@@ -36,9 +39,10 @@ _DEFAULT_PORTS = {"http": "80", "https": "443"}
 class Guard:
     """ASGI middleware. It answers what it refuses, and whatever an endpoint failed to answer."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, holder: KeyHolder, rates: Rates) -> None:
         self._app = app
-        self._keys = KeyRing(key.get_secret_value() for key in settings.api_key)
+        self._holder = holder
+        self._rates = rates
         self._hosts = {host.lower().rstrip(".") for host in settings.allowed_hosts}
         self._bind = settings.host.lower()
 
@@ -52,16 +56,18 @@ class Guard:
             return
         request_id = _request_id(scope)
         started = False
+        caller: Caller | None = None
 
         async def answer(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                message = {**message, "headers": [*message["headers"], *_always(request_id)]}
+                rate = self._rates.headers(caller) if caller else []
+                message = {**message, "headers": [*message["headers"], *rate, *_always(request_id)]}
             await send(message)
 
         try:
-            self._admit(scope)
+            caller = await self._admit(scope, request_id.decode())
             await self._app(scope, receive, answer)
         except Problem as problem:
             await _refuse(problem, answer)
@@ -73,21 +79,31 @@ class Guard:
                 raise
             await _refuse(Problem(Kind.INTERNAL_ERROR, "the service's log has the request id and the reason"), answer)
 
-    def _admit(self, scope: Scope) -> None:
-        """Raise the Problem this call is refused with, or note its caller in the scope."""
+    async def _admit(self, scope: Scope, request_id: str) -> Caller | None:
+        """Raise the Problem this call is refused with, or note in the scope where it came from, and give its caller."""
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         host = self._check_host([value for name, value in headers if name == b"host"])
         _check_origin(dict(headers), host)
-        caller = self._keys.caller(presented_key(headers))
-        if caller is None and scope["path"] not in OPEN_PATHS:
-            raise Problem(
-                Kind.UNAUTHORIZED,
-                "send the key as 'Authorization: Bearer KEY' or 'X-API-Key: KEY'",
-                headers={"WWW-Authenticate": 'Bearer realm="fumehood"'},
-            )
-        scope["state"] = {**scope.get("state", {}), "caller": caller}
+        caller = None
+        if scope["path"] not in OPEN_PATHS:
+            caller = await self._identify(presented_key(headers))
+            client = scope.get("client")
+            origin = Origin(caller, request_id, str(client[0])[:_LONGEST_CLIENT] if client else None)
+            scope["state"] = {**scope.get("state", {}), "origin": origin}
         if scope["method"] == "POST":
             _check_content_type(dict(headers))
+        return caller
+
+    async def _identify(self, presented: bytes | None) -> Caller:
+        try:
+            return await self._holder.caller(presented)
+        except UnknownKeyError as unknown:
+            error = ', error="invalid_token"' if presented else ""
+            raise Problem(
+                Kind.UNAUTHORIZED,
+                str(unknown),
+                headers={"WWW-Authenticate": f'Bearer realm="fumehood"{error}'},
+            ) from None
 
     def _check_host(self, values: list[bytes]) -> str:
         """The Host header, if it names this service."""
@@ -100,7 +116,7 @@ class Guard:
     def _is_ours(self, name: str) -> bool:
         if is_loopback(name) or name in self._hosts:
             return True
-        if not self._keys.locked or is_loopback(self._bind):
+        if not self._holder.ring.locked or is_loopback(self._bind):
             return False
         # Bound to the network, and a key is needed: an address is no name that a page's owner could rebind, and
         # health checks of orchestrators call by address.

@@ -1,9 +1,9 @@
 """An API key: who holds it, until when, and what it may ask for.
 
-A key is ``fh_<id>_<secret>``. The id is public: lists and logs show it. The secret has 256 random bits, and what is kept
-is one SHA-256 of the whole key. A slow, salted hash protects what people choose, because that can be guessed; 2^256
-values cannot be, with any hash, and no two keys are alike, so there is nothing for a salt to tell apart. A slow hash
-would only let anybody make this service busy by sending wrong keys.
+A key is ``fh_<id>_<secret>``. The id is public: lists and logs show it. The secret has 256 random bits, and what is
+kept is one SHA-256 of the whole key. A slow, salted hash protects what people choose, because that can be guessed;
+2^256 values cannot be, with any hash, and no two keys are alike, so there is nothing for a salt to tell apart. A slow
+hash would only let anybody make this service busy by sending wrong keys.
 """
 
 from __future__ import annotations
@@ -79,6 +79,10 @@ class Grants(BaseModel):
         return self.tools is None or name in self.tools
 
 
+ALL = Grants()
+"""All that the service allows."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ApiKey:
     """A key as it is kept: all but its secret."""
@@ -88,7 +92,7 @@ class ApiKey:
     digest: str
     """SHA-256 of the whole key, in hexadecimal."""
     admin: bool = False
-    grants: Grants = Grants()
+    grants: Grants = ALL
     created_at: dt.datetime
     expires_at: dt.datetime | None = None
     revoked_at: dt.datetime | None = None
@@ -105,7 +109,7 @@ class ApiKey:
 def make(
     label: str,
     *,
-    grants: Grants = Grants(),  # noqa: B008 - frozen
+    grants: Grants = ALL,
     admin: bool = False,
     now: dt.datetime,
     expires_at: dt.datetime | None = None,

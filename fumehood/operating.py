@@ -21,7 +21,7 @@ class Table(BaseModel):
 
 
 class Audit(Table):
-    """The audit log. ``retention_days`` 0 keeps records for ever; ``pending`` bounds what is not in the database yet."""
+    """The audit log. ``retention_days`` 0 keeps all; ``pending`` bounds what is not in the database yet."""
 
     code: bool = False
     retention_days: float = Field(90.0, ge=0)
@@ -62,3 +62,10 @@ def wrong_url(url: str) -> str | None:
     if not separator or scheme not in SCHEMES:
         return "a URL that begins with sqlite:/// or postgresql:// is needed"
     return None
+
+
+def shown_url(url: str) -> str:
+    """A database's URL without its password."""
+    scheme, separator, rest = url.partition("://")
+    user, at, place = rest.rpartition("@")
+    return f"{scheme}{separator}{user.partition(':')[0]}{at}{place}" if at else url

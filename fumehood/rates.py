@@ -1,7 +1,7 @@
 """How often: a token bucket for each key, and the fields that tell its state.
 
-The fields are those of draft-ietf-httpapi-ratelimit-headers-10: ``RateLimit-Policy`` says what is allowed (``q`` runs in
-``w`` seconds), ``RateLimit`` how many are left (``r``) and in how many seconds all of them are again (``t``).
+The fields are those of draft-ietf-httpapi-ratelimit-headers-10: ``RateLimit-Policy`` says what is allowed (``q``
+runs in ``w`` seconds), ``RateLimit`` how many are left (``r``) and in how many seconds all of them are again (``t``).
 """
 
 from __future__ import annotations
@@ -91,7 +91,9 @@ class Rates:
         bucket = self._buckets.get(caller.name)
         if bucket is None:
             if len(self._buckets) >= _MOST_IDLE:
-                self._buckets = {name: each for name, each in self._buckets.items() if each.fill(each.most, now) < each.most}
+                self._buckets = {
+                    name: each for name, each in self._buckets.items() if each.fill(each.most, now) < each.most
+                }
             bucket = self._buckets[caller.name] = _Bucket(most, now)
         else:
             bucket.fill(most, now)

@@ -1,4 +1,4 @@
-"""After a kill: what dead instances of the service left is taken up, and what they had under way is on record as lost."""
+"""After a kill: what dead instances of the service left is taken up; what they had under way is recorded as lost."""
 
 from __future__ import annotations
 

@@ -84,9 +84,8 @@ class Database:
     def write(self) -> Iterator[Connection]:
         """One transaction, committed where the block ends well. Raises DatabaseError."""
         try:
-            with self._writing, self._engine.connect() as connection:
-                with connection.execution_options(fumehood_writes=True).begin():
-                    yield connection
+            with self._writing, self._engine.connect() as connection, _writing(connection):
+                yield connection
         except SQLAlchemyError as error:
             raise DatabaseError(f"a write failed: {_reason(error)}") from error
 
@@ -104,6 +103,10 @@ class Database:
         self._engine.dispose()
 
 
+def _writing(connection: Connection) -> contextlib.AbstractContextManager[object]:
+    return connection.execution_options(fumehood_writes=True).begin()
+
+
 def _engine(url: URL) -> Engine:
     if url.get_backend_name() == "postgresql":
         return create_engine(
@@ -118,7 +121,9 @@ def _engine(url: URL) -> Engine:
     else:
         _make_private(Path(str(url.database)))
     engine = create_engine(
-        url.set(drivername="sqlite"), connect_args={"check_same_thread": False, "timeout": _BUSY_MILLISECONDS / 1000}, **kept_open
+        url.set(drivername="sqlite"),
+        connect_args={"check_same_thread": False, "timeout": _BUSY_MILLISECONDS / 1000},
+        **kept_open,
     )
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
@@ -133,7 +138,12 @@ def _make_private(path: Path) -> None:
 
 def _prepare_sqlite(connection: Any, _: object) -> None:  # noqa: ANN401 - the driver's own type
     connection.isolation_level = None  # transactions begin where we say so, for changes of tables too
-    for pragma in ("auto_vacuum=INCREMENTAL", "journal_mode=WAL", "synchronous=NORMAL", f"busy_timeout={_BUSY_MILLISECONDS}"):
+    for pragma in (
+        "auto_vacuum=INCREMENTAL",
+        "journal_mode=WAL",
+        "synchronous=NORMAL",
+        f"busy_timeout={_BUSY_MILLISECONDS}",
+    ):
         connection.execute(f"PRAGMA {pragma}")
 
 
@@ -144,7 +154,7 @@ def _begin_sqlite(connection: Connection) -> None:
 
 
 def _migrate(engine: Engine) -> None:
-    with engine.connect() as connection, connection.execution_options(fumehood_writes=True).begin():
+    with engine.connect() as connection, _writing(connection):
         if engine.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _MIGRATION_LOCK})
         if _version(connection) == HEAD:

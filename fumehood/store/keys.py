@@ -37,9 +37,7 @@ def revoke(database: Database, key_id: str, now: dt.datetime) -> bool:
     """Let a key be valid no more; False where there is none of that id. A second time changes nothing."""
     with database.write() as connection:
         done = connection.execute(
-            update(api_keys)
-            .where(api_keys.c.id == key_id)
-            .values(revoked_at=func.coalesce(api_keys.c.revoked_at, now))
+            update(api_keys).where(api_keys.c.id == key_id).values(revoked_at=func.coalesce(api_keys.c.revoked_at, now))
         )
         return done.rowcount == 1
 

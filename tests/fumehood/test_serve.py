@@ -55,7 +55,7 @@ def program(state: Path, **settings: str) -> Iterator[Program]:
     with subprocess.Popen(
         [*FUMEHOOD, "serve", "--port", "0"],
         cwd=ROOT,
-        env=environment(state_dir=str(state), **settings),
+        env=environment(state_dir=str(state), data_dir=str(state / "data"), **settings),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -257,7 +257,7 @@ def test_a_stop_ends_runs_answers_them_and_leaves_nothing(state: Path, number: s
         thread.join()
     assert told["status"] == "cancelled"
     left = [path for path in state.rglob("*") if path.is_file() and not path.name.endswith(".lock")]
-    assert [path for path in left if "slots" not in path.parts] == []
+    assert [path.name for path in left if "slots" not in path.parts] == ["fumehood.db"]
 
 
 def test_wrong_settings_stop_the_start() -> None:

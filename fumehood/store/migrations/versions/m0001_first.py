@@ -72,9 +72,7 @@ def upgrade() -> None:
     op.create_index("ix_executions_run_id", "executions", ["run_id"])
     op.create_index("ix_executions_accepted_at", "executions", ["accepted_at"])
     running = sa.text("status = 'running'")
-    op.create_index(
-        "ix_executions_running", "executions", ["instance"], sqlite_where=running, postgresql_where=running
-    )
+    op.create_index("ix_executions_running", "executions", ["instance"], sqlite_where=running, postgresql_where=running)
     op.create_table(
         "idempotent_calls",
         sa.Column("key_id", sa.String(40), nullable=False),
