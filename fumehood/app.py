@@ -20,6 +20,7 @@ from fumehood.entrance import Entrance
 from fumehood.executions import Executions
 from fumehood.guard import Guard
 from fumehood.history import History, Question, question
+from fumehood.idempotency import Claim, IdempotentCalls
 from fumehood.keyholder import KeyHolder
 from fumehood.problems import Kind, Problem
 from fumehood.rates import Rates
@@ -75,6 +76,7 @@ def create_app(
     rates = Rates()
     executions = Executions(box, analyser, settings, audit)
     entrance = Entrance(settings, executions, rates)
+    calls = IdempotentCalls(settings, database, audit.instance)
     analyses = Analyses(analyser, settings)
     readiness = Readiness(box, probe)
 
@@ -100,8 +102,8 @@ def create_app(
     app.add_exception_handler(Problem, _answer_problem)
     app.add_exception_handler(HTTPException, _answer_unrouted)
     openapi.install(app)
-    _add_execute(app, executions, entrance)
-    _add_batch(app, executions, entrance, settings)
+    _add_execute(app, executions, entrance, calls)
+    _add_batch(app, executions, entrance, calls, settings)
     _add_analyze(app, analyses, entrance)
     _add_history(app, History(database, audit))
 
@@ -124,13 +126,21 @@ def create_app(
     return app
 
 
-def _add_execute(app: FastAPI, executions: Executions, entrance: Entrance) -> None:
+def _add_execute(app: FastAPI, executions: Executions, entrance: Entrance, calls: IdempotentCalls) -> None:
     @app.post("/v1/execute", response_model=ExecuteResponse, openapi_extra=openapi.takes(ExecuteRequest))
     async def execute(request: Request) -> Response:
         """Run a snippet. 200 whatever the guest did; the verdict is ``status``."""
-        call = await _enter(request, executions, entrance)
-        async with body.watch_for_leaving(request, call.end):
-            return _json((await executions.run(call)).text)
+        entered = await _enter(request, executions, entrance, calls)
+        if isinstance(entered, Response):
+            return entered
+        call, claim = entered
+        if claim is None:
+            async with body.watch_for_leaving(request, call.end):
+                return _json((await executions.run(call)).text)
+        async with claim.running():
+            answer = _json((await executions.run(call)).text)
+        await claim.answer(answer.status_code, str(answer.media_type), bytes(answer.body))
+        return answer
 
     @app.post("/v1/executions/{run_id}/cancel", response_model=CancelResponse)
     async def cancel(request: Request, run_id: str) -> Response:
@@ -139,36 +149,52 @@ def _add_execute(app: FastAPI, executions: Executions, entrance: Entrance) -> No
         return _json(CancelResponse(id=run_id, cancelled=True).model_dump_json())
 
 
-async def _enter(request: Request, executions: Executions, entrance: Entrance) -> Call:
+async def _enter(
+    request: Request, executions: Executions, entrance: Entrance, calls: IdempotentCalls
+) -> tuple[Call, Claim | None] | Response:
     """Read, check and line up a run. What a waiting call keeps is its job; body and request are let go here."""
     text = await entrance.read(request)
     origin = request.state.origin
+    claim = await calls.claim(request, text)
+    if isinstance(claim, Response):
+        return claim
 
     def understand() -> tuple[str | None, Vetted]:
         asked = parse(ExecuteRequest, text)
         return asked.id, executions.prepare(asked, origin.caller)
 
-    run_id, vetted = await body.aside(understand, len(text))
-    return executions.enter(origin, run_id, vetted)
+    async with claim.accepting() if claim else contextlib.nullcontext():
+        run_id, vetted = await body.aside(understand, len(text))
+        return executions.enter(origin, run_id, vetted), claim
 
 
-def _add_batch(app: FastAPI, executions: Executions, entrance: Entrance, settings: Settings) -> None:
+def _add_batch(
+    app: FastAPI, executions: Executions, entrance: Entrance, calls: IdempotentCalls, settings: Settings
+) -> None:
     @app.post("/v1/execute/batch", response_model=BatchResponse, openapi_extra=openapi.takes(BatchRequest))
     async def execute_batch(request: Request) -> Response:
         """Run many snippets, or one over many inputs. Results in order; one bad run spoils none."""
-        batch = await _enter_batch(request, executions, entrance, settings)
+        text = await entrance.read(request)
+        claim = await calls.claim(request, text)
+        if isinstance(claim, Response):
+            return claim
+        async with claim.accepting() if claim else contextlib.nullcontext():
+            batch = await _enter_batch(request, executions, entrance, text, settings)
         lines = wants_lines(request)
+        media_type = NDJSON if lines else "application/json"
+        parts = batches.as_lines(batch) if lines else batches.as_document(batch)
         return Stream(
             request,
-            batches.as_lines(batch) if lines else batches.as_document(batch),
-            NDJSON if lines else "application/json",
-            on_leaving=batch.end,
+            claim.keep(parts, media_type) if claim else parts,
+            media_type,
+            on_leaving=_go_on if claim else batch.end,
             close=batch.close,
         )
 
 
-async def _enter_batch(request: Request, executions: Executions, entrance: Entrance, settings: Settings) -> Batch:
-    text = await entrance.read(request)
+async def _enter_batch(
+    request: Request, executions: Executions, entrance: Entrance, text: bytes, settings: Settings
+) -> Batch:
     origin = request.state.origin
 
     def understand() -> Prepared:
@@ -202,6 +228,10 @@ def _add_history(app: FastAPI, history: History) -> None:
     async def execution(request: Request, run_id: str) -> Response:
         """The record of the newest run of that id."""
         return _json((await history.one(request.state.origin.caller, run_id)).model_dump_json())
+
+
+def _go_on() -> None:
+    """Leaving ends nothing: whoever sent an Idempotency-Key will ask for the answer again."""
 
 
 def _json(text: str) -> Response:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import postgres
 import pytest
 from serving import Live, serving, state_folder, until
 
 from analyzers.isolate import Pool
 from fumehood.settings import Settings
+from fumehood.store.database import Database
 from sandbox import Config, Sandbox
 
 
@@ -54,3 +56,30 @@ def engine() -> Iterator[Sandbox]:
     """The real engine, started once."""
     with state_folder() as folder, Sandbox(Config(state_dir=folder)) as box:
         yield box
+
+
+@pytest.fixture(scope="session")
+def postgres_server(need: Callable[[bool, str], None]) -> Iterator[postgres.Server]:
+    """Give Debian's PostgreSQL, started once."""
+    programs = postgres.binaries()
+    need(programs is not None, "PostgreSQL's server programs (Debian: postgresql)")
+    assert programs is not None
+    with postgres.server(programs) as running:
+        yield running
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Name an empty database, of each kind in turn."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'data' / 'fumehood.db'}"
+    server: postgres.Server = request.getfixturevalue("postgres_server")
+    return server.database()
+
+
+@pytest.fixture
+def database(database_url: str, tmp_path: Path) -> Iterator[Database]:
+    """Give an open database, of each kind in turn."""
+    opened = Database.open(database_url, tmp_path / "data")
+    yield opened
+    opened.close()
