@@ -81,14 +81,11 @@ class Journal:
             if number < mark:
                 path.unlink(missing_ok=True)
 
-    def empty(self) -> bool:
-        """Whether nothing was written to the segment that is open."""
-        return self._size == 0
-
     def close(self, *, done: bool) -> None:
         """Let it go; where all of it is in the database (``done``) nothing is left behind."""
         with self._writing:
             os.close(self._segment)
+            self._segment = -1  # whoever comes late must not write into a file that has its number by then
             if done:
                 self.forget(self._number + 1)
                 (self._folder / f"{self._instance}.lock").unlink(missing_ok=True)

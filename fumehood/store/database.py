@@ -98,6 +98,17 @@ class Database:
         except SQLAlchemyError as error:
             raise DatabaseError(f"a read failed: {_reason(error)}") from error
 
+    def shrink(self, pages: int) -> None:
+        """Give so many pages that hold nothing any more back to the disk. PostgreSQL sees to that by itself."""
+        if self.kind != "sqlite":
+            return
+        try:
+            with self._writing, contextlib.closing(self._engine.raw_connection()) as connection:
+                # One step frees one page, and only a script is stepped to its end.
+                connection.driver_connection.executescript(f"PRAGMA incremental_vacuum({pages});")  # type: ignore[union-attr]
+        except SQLAlchemyError as error:
+            raise DatabaseError(f"giving space back failed: {_reason(error)}") from error
+
     def close(self) -> None:
         """Close every connection."""
         self._engine.dispose()

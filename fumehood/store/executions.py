@@ -6,15 +6,13 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Select, and_, bindparam, delete, select, text, update
+from sqlalchemy import Select, and_, bindparam, delete, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from fumehood.store.tables import executions, idempotent_calls, instances
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-
-    from sqlalchemy import Connection
 
     from fumehood.store.database import Database
 
@@ -35,7 +33,10 @@ _INSERT = {
 # An instance that was taken for dead and was not has the last word on its runs.
 _UPDATE = (
     update(executions)
-    .where(executions.c.record_id == bindparam("b_record_id"), executions.c.status.in_((RUNNING, LOST)))
+    .where(
+        executions.c.record_id == bindparam("b_record_id"),
+        or_(executions.c.status == RUNNING, executions.c.status == LOST),
+    )
     .values({name: bindparam(f"b_{name}") for name in _ENDING})
 )
 
@@ -127,9 +128,8 @@ def prune(database: Database, *, before: dt.datetime | None, now: dt.datetime) -
             gone += count
     with database.write() as connection:
         gone += connection.execute(delete(idempotent_calls).where(idempotent_calls.c.expires_at <= now)).rowcount
-    if gone and database.kind == "sqlite":
-        with database.write() as connection:
-            _give_pages_back(connection)
+    if gone:
+        database.shrink(_PAGES_FREED)
     return gone
 
 
@@ -139,10 +139,6 @@ def _delete_some(database: Database, doomed: Select[tuple[int]]) -> int:
         return connection.execute(
             delete(executions).where(executions.c.seq.in_(doomed.limit(_CHUNK).scalar_subquery()))
         ).rowcount
-
-
-def _give_pages_back(connection: Connection) -> None:
-    connection.execute(text(f"PRAGMA incremental_vacuum({_PAGES_FREED})")).all()
 
 
 def _matching(wanted: Filter) -> Select[Any]:

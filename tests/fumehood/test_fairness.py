@@ -30,7 +30,7 @@ def granted(*turns: Turn) -> list[bool]:
     return [turn._granted.done() and turn._granted.result() for turn in turns]
 
 
-async def order(admission: Admission, names: dict[Turn, str], holding: list[Turn]) -> str:
+async def order(names: dict[Turn, str], holding: list[Turn]) -> str:
     """Give slots back one after the other, the oldest first, and tell whose turn it was each time."""
     told = ""
     waiting = [turn for turn in names if turn not in holding]
@@ -55,7 +55,7 @@ def test_callers_are_served_in_turn_and_each_in_his_own_order() -> None:
         for number in range(3):
             names[admission.join("b")] = f"b{number} "
         first = next(iter(names))
-        assert await order(admission, names, [first]) == "b0 a1 b1 a2 b2 a3 a4 a5 a6 a7 a8 a9 "
+        assert await order(names, [first]) == "b0 a1 b1 a2 b2 a3 a4 a5 a6 a7 a8 a9 "
         assert (admission.running, admission.waiting) == (0, 0)
 
     run(story)

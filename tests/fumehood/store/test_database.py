@@ -99,9 +99,14 @@ def test_times_come_back_as_they_went(database: Database) -> None:
 def test_a_failed_write_leaves_nothing(database: Database) -> None:
     """The transaction is undone, and the values are not in the message."""
     key, _ = keys.make("a", now=NOW)
-    with pytest.raises(DatabaseError) as failed, database.write() as connection:
-        connection.execute(instances.insert().values(id="x", started_at=NOW, seen_at=NOW))
-        connection.execute(text("INSERT INTO nowhere VALUES (:secret)"), {"secret": key.digest})
+
+    def fail() -> None:
+        with database.write() as connection:
+            connection.execute(instances.insert().values(id="x", started_at=NOW, seen_at=NOW))
+            connection.execute(text("INSERT INTO nowhere VALUES (:secret)"), {"secret": key.digest})
+
+    with pytest.raises(DatabaseError) as failed:
+        fail()
     assert key.digest not in str(failed.value)
     with database.read() as connection:
         assert connection.execute(select(instances)).all() == []
