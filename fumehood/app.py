@@ -119,9 +119,9 @@ def create_app(
         return await readiness.answer()
 
     @app.get("/v1/capabilities")
-    async def capabilities() -> Capabilities:
-        """Runtimes with versions and installed packages, limits with ceilings, layers."""
-        return describe(box, settings)
+    async def capabilities(request: Request) -> Capabilities:
+        """Runtimes with versions and installed packages, limits with ceilings, layers: what this caller may have."""
+        return describe(box, settings, request.state.origin.caller)
 
     return app
 

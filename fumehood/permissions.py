@@ -42,6 +42,14 @@ def permit(asked: ExecuteRequest, caller: Caller, runtimes: Mapping[str, Runtime
     return asked.model_copy(update=changed) if changed else asked
 
 
+def languages(grants: Grants, runtimes: Mapping[str, Runtime]) -> tuple[Runtime, ...]:
+    """The runtimes that a key with these grants may use."""
+    if grants.languages is None:
+        return tuple(runtimes.values())
+    granted = _canonical(grants.languages, runtimes)
+    return tuple(each for each in runtimes.values() if each.name in granted)
+
+
 def check_limits(limits: Limits, ceilings: Limits) -> None:
     """Raise Problem 422 for what is above this caller's ceilings."""
     for each in fields(limits):

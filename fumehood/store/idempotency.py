@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 
 _LEVEL = 1
 """Of compression: an answer is mostly text or base64, and its caller waits."""
+# What comes back says whether the row is ours: the number of rows is not told alike by every driver.
 _INSERT = {
-    "sqlite": sqlite.insert(calls).on_conflict_do_nothing(),
-    "postgresql": postgresql.insert(calls).on_conflict_do_nothing(),
+    "sqlite": sqlite.insert(calls).on_conflict_do_nothing().returning(calls.c.key_id),
+    "postgresql": postgresql.insert(calls).on_conflict_do_nothing().returning(calls.c.key_id),
 }
 
 
@@ -101,7 +102,7 @@ def take(
                 "body_bytes": 0,
             },
         )
-        if not taken.rowcount:
+        if taken.first() is None:
             return _what_is_there(connection, place, fingerprint)
         room_at = _room_at(connection, place.key_id, bounds, now)
         if room_at is None:
