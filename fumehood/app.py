@@ -26,6 +26,7 @@ from fumehood.problems import Kind, Problem
 from fumehood.rates import Rates
 from fumehood.readiness import Readiness
 from fumehood.records import ExecutionPage, ExecutionRecord
+from fumehood.refusals import Refusals
 from fumehood.responses import (
     AnalyzeResponse,
     BatchResponse,
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from fumehood.executions import Box, Call, Vetted
     from fumehood.settings import Settings
     from sandbox.selfcheck import Finding
+
+_TOO_MANY = 429
 
 
 def create_app(
@@ -100,6 +103,7 @@ def create_app(
     app.state.holder = holder
     app.add_middleware(Guard, settings=settings, holder=holder, rates=rates)
     app.add_exception_handler(Problem, _answer_problem)
+    app.state.refusals = Refusals()
     app.add_exception_handler(HTTPException, _answer_unrouted)
     openapi.install(app)
     _add_execute(app, executions, entrance, calls)
@@ -238,14 +242,16 @@ def _json(text: str) -> Response:
     return Response(text, media_type="application/json")
 
 
-def _answer_problem(_: Request, problem: Exception) -> Response:
+async def _answer_problem(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, Problem)  # noqa: S101 - registered for this class alone
+    if problem.status == _TOO_MANY:
+        await request.app.state.refusals.pace(request.state.origin.caller.name)
     return Response(problem.body(), problem.status, problem.headers, problems.MEDIA_TYPE)
 
 
-def _answer_unrouted(request: Request, error: Exception) -> Response:
+async def _answer_unrouted(request: Request, error: Exception) -> Response:
     """No such path, or no such method on it: the only two that the framework itself raises here."""
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for this class alone
     kind = Kind.METHOD_NOT_ALLOWED if error.status_code == Kind.METHOD_NOT_ALLOWED.value.status else Kind.NOT_FOUND
     detail = f"{request.method} {request.url.path[:200]}"
-    return _answer_problem(request, Problem(kind, detail, headers=error.headers))
+    return await _answer_problem(request, Problem(kind, detail, headers=error.headers))

@@ -16,6 +16,7 @@ from fumehood.keys import Grants, KeyLimits
 from fumehood.permissions import check_limits, permit
 from fumehood.problems import Problem
 from fumehood.rates import Rates
+from fumehood.refusals import Refusals
 from fumehood.schemas import AnalysisMode, ExecuteRequest
 from fumehood.store import keys as stored
 from fumehood.store.database import Database
@@ -270,3 +271,27 @@ def test_full_buckets_are_forgotten() -> None:
         clock.now += 1.1
         rates.take(Caller(str(number), grants=Grants(rate_per_minute=60)))
     assert len(rates._buckets) <= 1100
+
+
+def test_whoever_is_refused_over_and_over_is_told_so_at_a_steady_pace() -> None:
+    """Twenty at once, then twenty a second, and none waits for ever; others and later calls do not wait."""
+    clock = Clock()
+    refusals = Refusals(clock)
+    assert [refusals.delay_seconds("flood") for _ in range(21)] == [pytest.approx(0.0)] * 21
+    delays = [refusals.delay_seconds("flood") for _ in range(200)]
+    assert delays[0] == pytest.approx(0.05)
+    assert delays[39] == pytest.approx(2.0)
+    assert max(delays) == 5
+    assert refusals.delay_seconds("other") == 0
+    clock.now += 6
+    assert refusals.delay_seconds("flood") == 0
+
+
+def test_pacing_keeps_no_name_for_ever() -> None:
+    """Keys come and go."""
+    clock = Clock()
+    refusals = Refusals(clock)
+    for number in range(5000):
+        clock.now += 0.01
+        refusals.delay_seconds(str(number))
+    assert len(refusals._due) <= 1100
