@@ -59,6 +59,8 @@ class Turn:
         self._admission = admission
         self._owner = owner
         self._admitted = admitted
+        self.patient = False
+        """Whether this owner wants more than one slot while others are about, who are not to wait for what he uses."""
         self._granted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._joined = self._entered = time.monotonic()
 
@@ -192,16 +194,25 @@ class Admission:
 
     def _is_kept_from(self, mine: _Owner) -> bool:
         """Whether the last free slot is kept for a caller that is about and holds none."""
-        if not mine.running or not self._reserve_seconds:
+        if not mine.running:
             return False
-        now = time.monotonic()
-        others = [each.seen for each in self._owners.values() if each is not mine and not each.running and each.most]
-        left = max(others, default=float("-inf")) + self._reserve_seconds - now
+        left = self._until_alone(mine, idle=True)
         if left <= 0:
             return False
         if self._later is None:  # nothing else may happen until then
             self._later = asyncio.get_running_loop().call_later(left, self._look_again)
         return True
+
+    def _until_alone(self, mine: _Owner, *, idle: bool = False) -> float:
+        """In how many seconds no other owner (``idle``: none without a slot) counts as about; 0 or less: none does."""
+        if not self._reserve_seconds:
+            return 0.0
+        others = [
+            each.seen
+            for each in self._owners.values()
+            if each is not mine and each.most and not (idle and each.running)
+        ]
+        return max(others, default=float("-inf")) + self._reserve_seconds - time.monotonic()
 
     def _look_again(self) -> None:
         self._later = None
@@ -212,6 +223,7 @@ class Admission:
         self._grants += 1
         mine.running += 1
         mine.served = self._grants
+        turn.patient = (mine.running > 1 or bool(mine.line)) and self._until_alone(mine) > 0
         turn._settle(granted=True)  # noqa: SLF001
 
     def _give_back(self, mine: _Owner, seconds: float) -> None:

@@ -63,8 +63,8 @@ class Box(Protocol):
     def vet(self, job: Job) -> None:
         """Raise whatever would refuse the job without running it."""
 
-    def run(self, job: Job, *, cancel: Cancel | None = None) -> Result:
-        """Run the job; safe to call from many threads."""
+    def run(self, job: Job, *, cancel: Cancel | None = None, patient: bool = False) -> Result:
+        """Run the job; safe to call from many threads. ``patient``: leave warm children to others."""
 
 
 class InFlight(Protocol):
@@ -324,5 +324,6 @@ class Executions:
                 return self._never_ran(call, Status.BLOCKED, analysed)
         if call.cancel.is_set():
             return self._never_ran(call, Status.CANCELLED, analysed)
-        result = self._box.run(call.job, cancel=call.cancel)
+        patient = call.turn is not None and call.turn.patient
+        result = self._box.run(call.job, cancel=call.cancel, patient=patient)
         return responses.ran(call.run_id, result, call.queue_seconds, analysed)
