@@ -29,10 +29,14 @@ RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
       bubblewrap ca-certificates python3 tzdata \
  && rm -rf /var/lib/apt/lists/* \
- && useradd --uid 1000 --create-home --shell /usr/sbin/nologin fumehood
+ && useradd --uid 1000 --create-home --shell /usr/sbin/nologin fumehood \
+ && install --directory --owner=1000 --group=1000 --mode=0700 /data
 COPY --from=build /var/lib/fumehood /var/lib/fumehood
 COPY --from=build /opt/fumehood /opt/fumehood
 ENV PATH=/opt/fumehood/bin:/usr/bin:/bin PYTHONUNBUFFERED=1
+# Keys and records: a volume, so that they outlive the container and the rest of it may be read-only.
+ENV FUMEHOOD_DATA_DIR=/data
+VOLUME /data
 USER 1000:1000
 WORKDIR /home/fumehood
 EXPOSE 8080

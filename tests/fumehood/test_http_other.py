@@ -197,6 +197,8 @@ def test_the_description_is_sound(live: Live) -> None:
     assert set(description["paths"]) == {
         "/v1/execute",
         "/v1/execute/batch",
+        "/v1/executions",
+        "/v1/executions/{run_id}",
         "/v1/executions/{run_id}/cancel",
         "/v1/analyze",
         "/healthz",

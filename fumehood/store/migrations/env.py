@@ -6,10 +6,17 @@ from alembic import context
 
 from fumehood.store.tables import metadata
 
-context.configure(
-    connection=context.config.attributes["connection"],
-    target_metadata=metadata,
-    render_as_batch=True,  # SQLite cannot change a column in place
-    transactional_ddl=True,
-)
-context.run_migrations()
+
+def run() -> None:
+    """Run the steps that are due."""
+    context.configure(
+        connection=context.config.attributes["connection"],
+        target_metadata=metadata,
+        render_as_batch=True,  # SQLite cannot change a column in place
+        transactional_ddl=True,
+    )
+    context.run_migrations()
+
+
+if hasattr(context, "config"):  # there only while alembic runs this; imported by anybody else it does nothing
+    run()
