@@ -7,9 +7,12 @@ from pathlib import Path
 
 import postgres
 import pytest
+from keyed import Keyed
+from pydantic import SecretStr
 from serving import Live, serving, state_folder, until
 
 from analyzers.isolate import Pool
+from fumehood import keyholder
 from fumehood.settings import Settings
 from fumehood.store.database import Database
 from sandbox import Config, Sandbox
@@ -83,3 +86,22 @@ def database(database_url: str, tmp_path: Path) -> Iterator[Database]:
     opened = Database.open(database_url, tmp_path / "data")
     yield opened
     opened.close()
+
+
+@pytest.fixture(scope="module")
+def _keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keyed]:
+    folder = tmp_path_factory.mktemp("data")
+    settings = Settings(
+        port=0, concurrency=2, queue=4, reserve_seconds=0, api_key=(SecretStr("plain"),), key_refresh_seconds=0.1
+    )
+    database = Database.open(f"sqlite:///{folder}/x.db", folder)
+    with serving(settings, database=database) as live:
+        yield Keyed(live, database)
+
+
+@pytest.fixture
+def keyed(_keyed: Keyed, monkeypatch: pytest.MonkeyPatch) -> Keyed:
+    """A service that knows nothing of the test before but its keys; a new key is looked for at once."""
+    monkeypatch.setattr(keyholder, "_LEAST_SECONDS", 0.0)
+    _keyed.live.box.reset()
+    return _keyed

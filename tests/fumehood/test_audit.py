@@ -5,11 +5,10 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 import errno
-import json
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,8 @@ import pytest
 from serving import until
 
 from fumehood import audit as audits
-from fumehood import journal, recovery
+from fumehood import recovery
 from fumehood.audit import Audit, NotRecordedError
-from fumehood.journal import Journal
 from fumehood.settings import Settings
 from fumehood.store import executions as stored
 from fumehood.store.database import Database, DatabaseError
@@ -332,79 +330,3 @@ def test_a_server_that_was_started_anew_is_found_again(
         assert audit.flush(10)
     assert [row["run_id"] for row in rows(database)] == ["before", "while"]
     database.close()
-
-
-# --- The journal -----------------------------------------------------------------------------------------------------
-
-
-def lines(folder: Path) -> list[dict[str, Any]]:
-    """Give everything that lies in journals."""
-    return [json.loads(line) for path in sorted(folder.glob("*.jsonl")) for line in path.read_text().splitlines()]
-
-
-def test_segments_go_when_they_are_done_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The journal of a busy service does not grow for ever."""
-    monkeypatch.setattr(journal, "_SEGMENT_BYTES", 100)
-    book = Journal.open(tmp_path, "me")
-    for number in range(20):
-        book.append({"number": number})
-    first = book.mark()
-    book.append({"number": 20})
-    assert len(lines(tmp_path)) == 21
-    book.forget(first)
-    assert lines(tmp_path) == [{"number": 20}]
-    assert book.mark() == first
-    book.close(done=True)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_write_that_failed_halfway_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The next entry begins a line of its own."""
-    book = Journal.open(tmp_path, "me")
-    write = os.write
-    calls = 0
-
-    def short(descriptor: int, text: bytes) -> int:
-        nonlocal calls
-        calls += 1
-        if calls == 2:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return write(descriptor, text[:5] if calls == 1 else text)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(os, "write", short)
-        with pytest.raises(OSError, match="No space"):
-            book.append({"a": 1})
-    book.append({"b": 2})
-    assert lines(tmp_path) == [{"b": 2}]
-    book.close(done=False)
-    with pytest.raises(OSError, match="Bad file"):
-        book.append({"late": 1})
-
-
-def test_only_one_takes_up_what_was_abandoned(tmp_path: Path) -> None:
-    """And nobody what lives."""
-    book = Journal.open(tmp_path, "me")
-    book.append({"a": 1})
-    assert list(journal.abandoned(tmp_path)) == []
-    assert journal.living(tmp_path) == {"me"}
-    book.close(done=False)
-    (left,) = journal.abandoned(tmp_path)
-    assert list(journal.abandoned(tmp_path)) == []
-    assert list(left.entries()) == [{"a": 1}]
-    left.remove()
-    left.release()
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_entry_is_there_before_the_call_returns(tmp_path: Path, need: Callable[[bool, str], None]) -> None:
-    """In the kernel's hands: a process that is killed in the next moment has written it."""
-    need(hasattr(os, "fork"), "fork")
-    child = os.fork()
-    if not child:
-        Journal.open(tmp_path, "me").append({"a": 1})
-        os.kill(os.getpid(), 9)
-    os.waitpid(child, 0)
-    (left,) = journal.abandoned(tmp_path)
-    assert list(left.entries()) == [{"a": 1}]
-    left.release()
