@@ -131,7 +131,7 @@ def create_app(
 
 
 def _add_execute(app: FastAPI, executions: Executions, entrance: Entrance, calls: IdempotentCalls) -> None:
-    @app.post("/v1/execute", response_model=ExecuteResponse, openapi_extra=openapi.takes(ExecuteRequest))
+    @app.post("/v1/execute", response_model=ExecuteResponse, openapi_extra=openapi.takes(ExecuteRequest, once=True))
     async def execute(request: Request) -> Response:
         """Run a snippet. 200 whatever the guest did; the verdict is ``status``."""
         entered = await _enter(request, executions, entrance, calls)
@@ -175,7 +175,7 @@ async def _enter(
 def _add_batch(
     app: FastAPI, executions: Executions, entrance: Entrance, calls: IdempotentCalls, settings: Settings
 ) -> None:
-    @app.post("/v1/execute/batch", response_model=BatchResponse, openapi_extra=openapi.takes(BatchRequest))
+    @app.post("/v1/execute/batch", response_model=BatchResponse, openapi_extra=openapi.takes(BatchRequest, once=True))
     async def execute_batch(request: Request) -> Response:
         """Run many snippets, or one over many inputs. Results in order; one bad run spoils none."""
         text = await entrance.read(request)

@@ -84,10 +84,21 @@ _PROBLEMS: dict[str, set[Kind]] = {
 }
 
 
-def takes(model: type[Wire]) -> dict[str, Any]:
-    """For a route's ``openapi_extra``: its body is this model."""
+_IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "schema": {"type": "string", "minLength": 1},
+    "description": "The same call with the same key is answered again and not run again.",
+}
+
+
+def takes(model: type[Wire], *, once: bool = False) -> dict[str, Any]:
+    """For a route's ``openapi_extra``: its body is this model; ``once``: it may come with an Idempotency-Key."""
     schema = {"$ref": _REF.format(model=model.__name__)}
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+    return {
+        "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
+        **({"parameters": [_IDEMPOTENCY_KEY]} if once else {}),
+    }
 
 
 def asks(model: type[BaseModel]) -> dict[str, Any]:

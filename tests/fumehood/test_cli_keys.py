@@ -110,14 +110,16 @@ def test_every_grant_can_be_given(fumehood: Fumehood, database: Database) -> Non
     assert kept.expires_at is not None
     assert kept.expires_at - kept.created_at == dt.timedelta(days=90)
     assert kept.grants.model_dump(mode="json", exclude_defaults=True) == {
-
-            "concurrency": 2,
-            "queue": 0,
-            "rate_per_minute": 9,
-            "limits": {"wall_seconds": 1.5, "memory_bytes": 1 << 25}
-        ,
-        "languages": ["python", "sh"], "networks": ["none"], "tools": [], "launcher": "cold",
-        "analysis": "block", "block_at": "low",
+        "concurrency": 2,
+        "queue": 0,
+        "rate_per_minute": 9,
+        "limits": {"wall_seconds": 1.5, "memory_bytes": 1 << 25},
+        "languages": ["python", "sh"],
+        "networks": ["none"],
+        "tools": [],
+        "launcher": "cold",
+        "analysis": "block",
+        "block_at": "low",
     }
     database.close()
 

@@ -240,6 +240,10 @@ def test_what_is_sent_fits_the_description(live: Live) -> None:
     fits("Ready", live.client.get("/readyz").json())
     fits("Capabilities", live.client.get("/v1/capabilities").json())
     fits("Problem", live.execute().json())
+    page = live.client.get("/v1/executions").json()
+    fits("ExecutionPage", page)
+    assert page["executions"]
+    fits("ExecutionRecord", live.client.get(f"/v1/executions/{page['executions'][0]['id']}").json())
     request = {"runs": [{"code": "x"}, {"code": "y", "language": "perl"}], "stop_on": ["error"]}
     fits("BatchRequest", {**request, "runs": request["runs"][:1]})
     fits("BatchResponse", live.client.post("/v1/execute/batch", json=request).json())
