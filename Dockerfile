@@ -29,7 +29,8 @@ RUN apt-get update \
  && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
       bubblewrap ca-certificates python3 tzdata \
  && rm -rf /var/lib/apt/lists/* \
- && useradd --uid 1000 --create-home --shell /usr/sbin/nologin fumehood
+ && useradd --uid 1000 --create-home --shell /usr/sbin/nologin fumehood \
+ && install --directory --owner=1000 --group=1000 --mode=0700 /data
 
 # What is in all of it, written down. The tool that does so stays in this stage.
 FROM build AS sbom
@@ -46,6 +47,9 @@ COPY --from=build /var/lib/fumehood /var/lib/fumehood
 COPY --from=build /opt/fumehood /opt/fumehood
 COPY --from=sbom /sbom.cdx.json /opt/fumehood/sbom.cdx.json
 ENV PATH=/opt/fumehood/bin:/usr/bin:/bin PYTHONUNBUFFERED=1
+# Keys and records: a volume, so that they outlive the container and the rest of it may be read-only.
+ENV FUMEHOOD_DATA_DIR=/data
+VOLUME /data
 USER 1000:1000
 WORKDIR /home/fumehood
 EXPOSE 8080

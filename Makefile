@@ -5,7 +5,7 @@ unexport PYTHONHOME PYTHONPATH PYTHONPLATLIBDIR PYTHONSTARTUP PYTHONUSERBASE VIR
 BIN := .venv/bin
 PREPARE = python=$$(sh deploy/setup/find-python.sh) && "$$python" -E -s deploy/setup/prepare.py
 ENGINE ?= docker
-BENCHMARKS := cold warm throughput floor callers memory soak
+BENCHMARKS := cold warm throughput floor callers fairness memory soak
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev serve test test-uml check bench bench-table bench-soak lock image test-image clean

@@ -13,6 +13,7 @@ import re
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -77,7 +78,8 @@ def _complaint(answer: bytes) -> str:
 class Client:
     """One connection that is kept."""
 
-    def __init__(self, address: tuple[str, int]) -> None:
+    def __init__(self, address: tuple[str, int], key: str | None = None) -> None:
+        self._key = f"X-API-Key: {key}\r\n" if key else ""
         self._host = f"{address[0]}:{address[1]}"
         self._socket = socket.create_connection(address, timeout=_ANSWER_SECONDS)
         self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -85,7 +87,7 @@ class Client:
     def request(self, path: str, body: object) -> bytes:
         """Give the bytes of a request."""
         content = json.dumps(body).encode()
-        head = f"POST {path} HTTP/1.1\r\nHost: {self._host}\r\nContent-Type: application/json\r\n"
+        head = f"POST {path} HTTP/1.1\r\nHost: {self._host}\r\nContent-Type: application/json\r\n{self._key}"
         return f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content
 
     def ask(self, request: bytes) -> bytes:
@@ -109,14 +111,20 @@ class Client:
 
 
 @contextlib.contextmanager
-def served(runtimes: Path | None) -> Iterator[Service]:
-    """Start a service; it is stopped when the scope ends."""
-    environment = {**os.environ, **({"FUMEHOOD_RUNTIMES_DIR": str(runtimes)} if runtimes else {})}
+def served(runtimes: Path | None, **settings: str) -> Iterator[Service]:
+    """Start a service with further variables; it is stopped when the scope ends. Its records go with it."""
+    environment = {**os.environ, **({"FUMEHOOD_RUNTIMES_DIR": str(runtimes)} if runtimes else {}), **settings}
     argv = [sys.executable, "-m", "fumehood", "serve", "--port", "0"]
     with (
+        tempfile.TemporaryDirectory(prefix="fumehood-bench-") as records,
         open(os.devnull, "wb") as nowhere,  # noqa: PTH123 - its access log would be timed with it
         subprocess.Popen(
-            argv, cwd=_ROOT, env=environment, stdout=subprocess.PIPE, stderr=nowhere, text=True
+            argv,
+            cwd=_ROOT,
+            env={"FUMEHOOD_DATA_DIR": records, **environment},
+            stdout=subprocess.PIPE,
+            stderr=nowhere,
+            text=True,
         ) as process,
     ):
         try:

@@ -13,6 +13,7 @@ from fumehood.schemas import AnalysisMode
 if TYPE_CHECKING:
     from analyzers import Report
     from fumehood.admission import Turn
+    from fumehood.auth import Caller
     from fumehood.schemas import AnalysisIn, AnalyzeRequest
     from fumehood.settings import Settings
     from fumehood.telemetry.telemetry import Telemetry
@@ -38,10 +39,10 @@ class Analyses:
         """The line, for those who count it."""
         return self._admission
 
-    def enter(self) -> Turn:
+    def enter(self, caller: Caller) -> Turn:
         """Take a place in line. Raises Problem 429."""
         try:
-            return self._admission.join()
+            return self._admission.join(caller.name, most=caller.grants.concurrency, room=caller.grants.queue)
         except QueueFullError as full:
             raise from_full_queue(full) from None
 
@@ -49,15 +50,17 @@ class Analyses:
         """Wait for the slot, analyse, and give the response's JSON; empty if the caller left the line.
 
         Raises:
-            Problem: 422 for a language that no analyser reads.
+            Problem: 422 for a language that no analyser reads; 429 where another caller got the place in line.
         """
-        if not await turn.come():
-            return ""
-        self._telemetry.waited("analysis", turn.queue_seconds)
         try:
+            if not await turn.come():
+                return ""
+            self._telemetry.waited("analysis", turn.queue_seconds)
             return await turn.work(lambda: self._work(asked))
         except UnknownLanguageError as unknown:
             raise at_field(Kind.INVALID_REQUEST, "language", str(unknown)) from unknown
+        except QueueFullError as full:
+            raise from_full_queue(full) from None
 
     def close(self) -> None:
         """Wait for what still runs."""

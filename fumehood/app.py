@@ -13,12 +13,20 @@ from starlette.responses import PlainTextResponse, Response
 
 from fumehood import __version__, batches, body, openapi, problems
 from fumehood.analysis import Analyses
+from fumehood.audit import Audit
 from fumehood.batches import Batch
 from fumehood.capabilities import describe
+from fumehood.entrance import Entrance
 from fumehood.executions import Executions
 from fumehood.guard import METRICS_PATH, Guard
+from fumehood.history import History, Question, question
+from fumehood.idempotency import Claim, IdempotentCalls
+from fumehood.keyholder import KeyHolder
 from fumehood.problems import Kind, Problem
+from fumehood.rates import Rates
 from fumehood.readiness import Readiness
+from fumehood.records import ExecutionPage, ExecutionRecord
+from fumehood.refusals import Refusals
 from fumehood.responses import (
     AnalyzeResponse,
     BatchResponse,
@@ -29,6 +37,7 @@ from fumehood.responses import (
     Ready,
 )
 from fumehood.schemas import AnalyzeRequest, BatchRequest, ExecuteRequest, parse
+from fumehood.store.database import MEMORY, Database
 from fumehood.stream import NDJSON, Stream, wants_lines
 from fumehood.telemetry.access import Access
 from fumehood.telemetry.metrics import Line
@@ -41,14 +50,20 @@ if TYPE_CHECKING:
     from fumehood.admission import Admission
     from fumehood.analysis import Analyser
     from fumehood.batches import Prepared
-    from fumehood.executions import Box, Call
+    from fumehood.executions import Box, Call, Vetted
     from fumehood.settings import Settings
-    from sandbox import Job
     from sandbox.selfcheck import Finding
+
+_TOO_MANY = 429
 
 
 def create_app(
-    settings: Settings, *, box: Box, analyser: Analyser, probe: Callable[[], tuple[Finding, ...]]
+    settings: Settings,
+    *,
+    box: Box,
+    analyser: Analyser,
+    probe: Callable[[], tuple[Finding, ...]],
+    database: Database | None = None,
 ) -> FastAPI:
     """The application. It owns neither ``box`` nor ``analyser``: whoever made them closes them after it.
 
@@ -57,18 +72,33 @@ def create_app(
         box: the engine.
         analyser: the analyser's pool.
         probe: what ``/readyz`` runs; it never raises.
+        database: keys and records, closed with the application; None keeps records in memory and knows no made keys.
+
+    Raises:
+        DatabaseError: the database cannot be read or written.
+        OSError: the journal beside it cannot be written.
     """
     telemetry = Telemetry(settings.tracing, __version__, box.runtimes, [kind.value.slug for kind in Kind])
-    executions = Executions(box, analyser, settings, telemetry)
+    database = database or Database.open(MEMORY)
+    holder = KeyHolder(settings, database)
+    audit = Audit.open(settings, database)
+    rates = Rates()
+    executions = Executions(box, analyser, settings, audit, telemetry)
+    entrance = Entrance(settings, executions, rates)
+    calls = IdempotentCalls(settings, database, audit.instance)
     analyses = Analyses(analyser, settings, telemetry)
     readiness = Readiness(box, probe)
 
     @contextlib.asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        fresh = asyncio.create_task(holder.keep_fresh())
         yield
+        fresh.cancel()
         executions.close()
         analyses.close()
         readiness.close()
+        audit.close()
+        database.close()
         telemetry.close()
 
     app = FastAPI(
@@ -82,14 +112,18 @@ def create_app(
     )
     app.state.executions = executions
     app.state.analyses = analyses
-    app.add_middleware(Guard, settings=settings)
+    app.state.audit = audit
+    app.state.holder = holder
+    app.add_middleware(Guard, settings=settings, holder=holder, rates=rates)
     app.add_middleware(Access, telemetry=telemetry, log=settings.log.requests)  # what is added last is outermost
     app.add_exception_handler(Problem, _answer_problem)
+    app.state.refusals = Refusals()
     app.add_exception_handler(HTTPException, _answer_unrouted)
     openapi.install(app)
-    _add_execute(app, executions, settings.body_bytes)
-    _add_batch(app, executions, settings)
-    _add_analyze(app, analyses, settings.body_bytes)
+    _add_execute(app, executions, entrance, calls)
+    _add_batch(app, executions, entrance, calls, settings)
+    _add_analyze(app, analyses, entrance)
+    _add_history(app, History(database, audit))
     if settings.metrics.access is not MetricsAccess.OFF:
         lines = (
             _line("run", executions.admission, settings.concurrency, settings.queue),
@@ -108,77 +142,119 @@ def create_app(
     @app.get("/readyz")
     async def readyz() -> Ready:
         """A real snippet ran and every promised layer held; else 503 with the same members."""
+        executions.check_open()
         return await readiness.answer()
 
     @app.get("/v1/capabilities")
-    async def capabilities() -> Capabilities:
-        """Runtimes with versions and installed packages, limits with ceilings, layers."""
-        return describe(box, settings)
+    async def capabilities(request: Request) -> Capabilities:
+        """Runtimes with versions and installed packages, limits with ceilings, layers: what this caller may have."""
+        return describe(box, settings, request.state.origin.caller)
 
     return app
 
 
-def _add_execute(app: FastAPI, executions: Executions, body_bytes: int) -> None:
-    @app.post("/v1/execute", response_model=ExecuteResponse, openapi_extra=openapi.takes(ExecuteRequest))
+def _add_execute(app: FastAPI, executions: Executions, entrance: Entrance, calls: IdempotentCalls) -> None:
+    @app.post("/v1/execute", response_model=ExecuteResponse, openapi_extra=openapi.takes(ExecuteRequest, once=True))
     async def execute(request: Request) -> Response:
         """Run a snippet. 200 whatever the guest did; the verdict is ``status``."""
-        call = await _enter(request, executions, body_bytes)
-        async with body.watch_for_leaving(request, call.end):
-            return _json((await executions.run(call)).text)
+        entered = await _enter(request, executions, entrance, calls)
+        if isinstance(entered, Response):
+            return entered
+        call, claim = entered
+        if claim is None:
+            async with body.watch_for_leaving(request, call.end):
+                return _json((await executions.run(call)).text)
+        async with claim.running():
+            answer = _json((await executions.run(call)).text)
+        await claim.answer(answer.status_code, str(answer.media_type), bytes(answer.body))
+        return answer
 
     @app.post("/v1/executions/{run_id}/cancel", response_model=CancelResponse)
     async def cancel(request: Request, run_id: str) -> Response:
         """End a run, waiting or running, by the id its caller gave."""
-        executions.cancel(request.state.caller, run_id)
+        executions.cancel(request.state.origin.caller.name, run_id)
         return _json(CancelResponse(id=run_id, cancelled=True).model_dump_json())
 
 
-async def _enter(request: Request, executions: Executions, body_bytes: int) -> Call:
+async def _enter(
+    request: Request, executions: Executions, entrance: Entrance, calls: IdempotentCalls
+) -> tuple[Call, Claim | None] | Response:
     """Read, check and line up a run. What a waiting call keeps is its job; body and request are let go here."""
-    text = await body.read(request, body_bytes)
+    text = await entrance.read(request)
+    origin = request.state.origin
+    claim = await calls.claim(request, text)
+    if isinstance(claim, Response):
+        return claim
 
-    def understand() -> tuple[ExecuteRequest, Job]:
+    def understand() -> tuple[str | None, Vetted]:
         asked = parse(ExecuteRequest, text)
-        return asked, executions.prepare(asked)
+        return asked.id, executions.prepare(asked, origin.caller)
 
-    asked, job = await body.aside(understand, len(text))
-    return executions.enter(request.state.caller, asked.id, job, asked.analysis)
+    async with claim.accepting() if claim else contextlib.nullcontext():
+        run_id, vetted = await body.aside(understand, len(text))
+        return executions.enter(origin, run_id, vetted), claim
 
 
-def _add_batch(app: FastAPI, executions: Executions, settings: Settings) -> None:
-    @app.post("/v1/execute/batch", response_model=BatchResponse, openapi_extra=openapi.takes(BatchRequest))
+def _add_batch(
+    app: FastAPI, executions: Executions, entrance: Entrance, calls: IdempotentCalls, settings: Settings
+) -> None:
+    @app.post("/v1/execute/batch", response_model=BatchResponse, openapi_extra=openapi.takes(BatchRequest, once=True))
     async def execute_batch(request: Request) -> Response:
         """Run many snippets, or one over many inputs. Results in order; one bad run spoils none."""
-        batch = await _enter_batch(request, executions, settings)
+        text = await entrance.read(request)
+        claim = await calls.claim(request, text)
+        if isinstance(claim, Response):
+            return claim
+        async with claim.accepting() if claim else contextlib.nullcontext():
+            batch = await _enter_batch(request, executions, entrance, text, settings)
         lines = wants_lines(request)
+        media_type = NDJSON if lines else "application/json"
+        parts = batches.as_lines(batch) if lines else batches.as_document(batch)
         return Stream(
             request,
-            batches.as_lines(batch) if lines else batches.as_document(batch),
-            NDJSON if lines else "application/json",
-            on_leaving=batch.end,
+            claim.keep(parts, media_type) if claim else parts,
+            media_type,
+            on_leaving=_go_on if claim else batch.end,
             close=batch.close,
         )
 
 
-async def _enter_batch(request: Request, executions: Executions, settings: Settings) -> Batch:
-    text = await body.read(request, settings.body_bytes)
+async def _enter_batch(
+    request: Request, executions: Executions, entrance: Entrance, text: bytes, settings: Settings
+) -> Batch:
+    origin = request.state.origin
 
     def understand() -> Prepared:
-        return batches.prepare(executions, parse(BatchRequest, text), settings.batch_runs)
+        return batches.prepare(executions, origin.caller, parse(BatchRequest, text), settings.batch_runs)
 
     # Never where it is read: a short text can hold hundreds of runs.
-    return Batch.enter(executions, request.state.caller, await asyncio.to_thread(understand), settings)
+    prepared = await asyncio.to_thread(understand)
+    entrance.take_more(origin, len(prepared.runs) - 1)
+    return Batch.enter(executions, origin, prepared, settings)
 
 
-def _add_analyze(app: FastAPI, analyses: Analyses, body_bytes: int) -> None:
+def _add_analyze(app: FastAPI, analyses: Analyses, entrance: Entrance) -> None:
     @app.post("/v1/analyze", response_model=AnalyzeResponse, openapi_extra=openapi.takes(AnalyzeRequest))
     async def analyze(request: Request) -> Response:
         """Read a source without running it."""
-        text = await body.read(request, body_bytes)
+        text = await entrance.read(request)
         asked = await body.aside(lambda: parse(AnalyzeRequest, text), len(text))
-        turn = analyses.enter()
+        turn = analyses.enter(request.state.origin.caller)
         async with body.watch_for_leaving(request, turn.leave):
             return _json(await analyses.run(turn, asked))
+
+
+def _add_history(app: FastAPI, history: History) -> None:
+    @app.get("/v1/executions", response_model=ExecutionPage, openapi_extra=openapi.asks(Question))
+    async def executions(request: Request) -> Response:
+        """What was run: the caller's own, or everybody's with an admin's key. The newest first, in pages."""
+        page = await history.page(request.state.origin.caller, question(request.query_params))
+        return _json(page.model_dump_json())
+
+    @app.get("/v1/executions/{run_id}", response_model=ExecutionRecord)
+    async def execution(request: Request, run_id: str) -> Response:
+        """The record of the newest run of that id."""
+        return _json((await history.one(request.state.origin.caller, run_id)).model_dump_json())
 
 
 def _add_metrics(app: FastAPI, telemetry: Telemetry) -> None:
@@ -194,19 +270,25 @@ def _line(name: str, admission: Admission, slots: int, places: int) -> Line:
     return Line(name, slots, places, lambda: admission.waiting, lambda: admission.running)
 
 
+def _go_on() -> None:
+    """Leaving ends nothing: whoever sent an Idempotency-Key will ask for the answer again."""
+
+
 def _json(text: str) -> Response:
     return Response(text, media_type="application/json")
 
 
-def _answer_problem(request: Request, problem: Exception) -> Response:
+async def _answer_problem(request: Request, problem: Exception) -> Response:
     assert isinstance(problem, Problem)  # noqa: S101 - registered for this class alone
     request.state.problem = problem.kind.value.slug
+    if problem.status == _TOO_MANY:
+        await request.app.state.refusals.pace(request.state.origin.caller.name)
     return Response(problem.body(), problem.status, problem.headers, problems.MEDIA_TYPE)
 
 
-def _answer_unrouted(request: Request, error: Exception) -> Response:
+async def _answer_unrouted(request: Request, error: Exception) -> Response:
     """No such path, or no such method on it: the only two that the framework itself raises here."""
     assert isinstance(error, HTTPException)  # noqa: S101 - registered for this class alone
     kind = Kind.METHOD_NOT_ALLOWED if error.status_code == Kind.METHOD_NOT_ALLOWED.value.status else Kind.NOT_FOUND
     detail = f"{request.method} {request.url.path[:200]}"
-    return _answer_problem(request, Problem(kind, detail, headers=error.headers))
+    return await _answer_problem(request, Problem(kind, detail, headers=error.headers))

@@ -14,17 +14,18 @@ import uuid
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from fumehood.executions import Call
+from fumehood.executions import Call, Vetted
 from fumehood.problems import Kind, Problem, at_field
 from fumehood.schemas import CaseIn, ExecuteRequest, reread
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
 
+    from fumehood.auth import Caller, Origin
     from fumehood.executions import Executions
-    from fumehood.schemas import AnalysisIn, BatchRequest
+    from fumehood.schemas import BatchRequest
     from fumehood.settings import Settings
-    from sandbox import Job, Status
+    from sandbox import Status
 
 _log = logging.getLogger("fumehood.batches")
 
@@ -34,8 +35,7 @@ class Ready:
     """A run of a batch that can be begun."""
 
     run_id: str | None
-    job: Job
-    analysis: AnalysisIn
+    vetted: Vetted
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class Prepared:
     runs: tuple[Ready | str, ...]
 
 
-def prepare(executions: Executions, asked: BatchRequest, most_runs: int) -> Prepared:
+def prepare(executions: Executions, caller: Caller, asked: BatchRequest, most_runs: int) -> Prepared:
     """Read every run of a batch by itself.
 
     Raises:
@@ -56,28 +56,28 @@ def prepare(executions: Executions, asked: BatchRequest, most_runs: int) -> Prep
     field, values = ("runs", asked.runs) if asked.runs is not None else ("cases", asked.cases or ())
     if len(values) > most_runs:
         raise at_field(Kind.OVER_CEILING, field, f"may be at most {most_runs}, not {len(values)}")
-    read = _each_run(executions) if asked.run is None else _each_case(executions, asked.run)
+    read = _each_run(executions, caller) if asked.run is None else _each_case(executions, caller, asked.run)
     told = tuple(_or_problem(executions, read, value) for value in values)
     return Prepared(asked.id, frozenset(asked.stop_on or ()), told)
 
 
-def _each_run(executions: Executions) -> Callable[[object], Ready]:
+def _each_run(executions: Executions, caller: Caller) -> Callable[[object], Ready]:
     def read(value: object) -> Ready:
         run = reread(ExecuteRequest, value)
-        return Ready(run.id, executions.prepare(run), run.analysis)
+        return Ready(run.id, executions.prepare(run, caller))
 
     return read
 
 
-def _each_case(executions: Executions, shared: ExecuteRequest) -> Callable[[object], Ready]:
+def _each_case(executions: Executions, caller: Caller, shared: ExecuteRequest) -> Callable[[object], Ready]:
     try:
-        job = executions.prepare(shared)
+        vetted = executions.prepare(shared, caller)
     except Problem as problem:
         raise problem.below("run") from problem
 
     def read(value: object) -> Ready:
         case = reread(CaseIn, value)
-        return Ready(case.id, executions.vary(job, case), shared.analysis)
+        return Ready(case.id, Vetted(executions.vary(vetted.job, case), vetted.analysis))
 
     return read
 
@@ -92,10 +92,10 @@ def _or_problem(executions: Executions, read: Callable[[object], Ready], value: 
 class Batch:
     """One batch in flight. Made by :meth:`enter`; :meth:`close` must follow, whatever became of it."""
 
-    def __init__(self, executions: Executions, caller: str, prepared: Prepared, settings: Settings) -> None:
+    def __init__(self, executions: Executions, origin: Origin, prepared: Prepared, settings: Settings) -> None:
         self.run_id = prepared.batch_id or uuid.uuid4().hex
         self._executions = executions
-        self._caller = caller
+        self._origin = origin
         self._stop_on = prepared.stop_on
         self._width = settings.concurrency
         self._most_held_bytes = settings.batch_held_bytes
@@ -110,14 +110,15 @@ class Batch:
         self._ended = False
 
     @classmethod
-    def enter(cls, executions: Executions, caller: str, prepared: Prepared, settings: Settings) -> Batch:
-        """Claim the ids of the batch and of its runs, and a place in line for the first run.
+    def enter(cls, executions: Executions, origin: Origin, prepared: Prepared, settings: Settings) -> Batch:
+        """Claim the ids of the batch and of its runs, a place in line for the first run, and their records.
 
         Raises:
             Problem: 409 for a batch's id in flight, 429 for a full line. A run's id in flight is that run's problem.
         """
-        batch = cls(executions, caller, prepared, settings)
-        executions.note(caller, batch.run_id, batch)
+        batch = cls(executions, origin, prepared, settings)
+        executions.check_open()
+        executions.note(origin.caller.name, batch.run_id, batch)
         batch._entries = [batch._claim(run) for run in prepared.runs]
         first = next((entry for entry in batch._entries if isinstance(entry, Call)), None)
         try:
@@ -126,6 +127,9 @@ class Batch:
         except Problem:
             batch._forget()
             raise
+        for entry in batch._entries:
+            if isinstance(entry, Call):
+                executions.accept(entry, batch.run_id)
         batch._told = {place: asyncio.get_running_loop().create_future() for place in range(len(batch._entries))}
         return batch
 
@@ -202,15 +206,15 @@ class Batch:
         if isinstance(run, str):
             return run
         try:
-            return self._executions.claim(self._caller, run.run_id, run.job, run.analysis)
+            return self._executions.claim(self._origin, run.run_id, run.vetted)
         except Problem as problem:
             return self._executions.in_place(problem)
 
     def _forget(self) -> None:
         for entry in self._entries:
             if isinstance(entry, Call):
-                self._executions.forget(self._caller, entry.run_id, entry)
-        self._executions.forget(self._caller, self.run_id, self)
+                self._executions.forget(entry.caller, entry.run_id, entry)
+        self._executions.forget(self._origin.caller.name, self.run_id, self)
 
 
 async def as_lines(batch: Batch) -> AsyncIterator[str]:

@@ -19,11 +19,12 @@ INLINE_BYTES = 1 << 16
 """A body up to this size is parsed where it is read; a larger one in a thread, so that other calls go on."""
 
 
-async def read(request: Request, limit_bytes: int) -> bytes:
+async def read(request: Request, limit_bytes: int, seconds: float) -> bytes:
     """The whole body.
 
     Raises:
-        Problem: 413 as soon as it is known to be over ``limit_bytes``; 415 for a call without a body and type.
+        Problem: 413 as soon as it is known to be over ``limit_bytes``; 415 for a call without a body and type; 408
+            where it is not there after ``seconds``.
     """
     if "content-type" not in request.headers:
         raise Problem(Kind.UNSUPPORTED_MEDIA_TYPE, "there is no body and no Content-Type header")
@@ -32,11 +33,16 @@ async def read(request: Request, limit_bytes: int) -> bytes:
         raise _too_large(limit_bytes)
     chunks: list[bytes] = []
     total = 0
-    async for chunk in request.stream():
-        total += len(chunk)
-        if total > limit_bytes:
-            raise _too_large(limit_bytes)
-        chunks.append(chunk)
+    try:
+        async with asyncio.timeout(seconds):
+            async for chunk in request.stream():
+                total += len(chunk)
+                if total > limit_bytes:
+                    raise _too_large(limit_bytes)
+                chunks.append(chunk)
+    except TimeoutError:
+        detail = f"the body was not there after {seconds:g} seconds"
+        raise Problem(Kind.REQUEST_TIMEOUT, detail, headers={"Connection": "close"}) from None
     return b"".join(chunks)
 
 

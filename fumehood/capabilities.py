@@ -6,18 +6,23 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from analyzers import languages
-from fumehood import __version__
+from fumehood import __version__, permissions
 from fumehood.responses import AnalysisOffer, Capabilities, FilesRange, ForkServer, LimitsOut, LimitsRange, RuntimeOut
 from fumehood.schemas import LimitsIn
 from sandbox import Limits, NetworkKind
 
 if TYPE_CHECKING:
+    from fumehood.auth import Caller
     from fumehood.executions import Box
     from fumehood.settings import Settings
 
+_NETWORKS = (NetworkKind.NONE,)
 
-def describe(box: Box, settings: Settings) -> Capabilities:
-    """The answer of ``/v1/capabilities``."""
+
+def describe(box: Box, settings: Settings, caller: Caller) -> Capabilities:
+    """The answer of ``/v1/capabilities``: what this caller may have."""
+    grants = caller.grants
+    ceilings = grants.limits.under(box.ceilings)
     return Capabilities(
         version=__version__,
         runtimes=tuple(
@@ -26,13 +31,13 @@ def describe(box: Box, settings: Settings) -> Capabilities:
                 aliases=one.aliases,
                 version=one.version,
                 packages=dict(one.packages),
-                limits=LimitsOut(**asdict(LimitsIn().under(box.ceilings, one.limits))),
+                limits=LimitsOut(**asdict(LimitsIn().under(ceilings, one.limits))),
             )
-            for one in box.runtimes.values()
+            for one in permissions.languages(grants, box.runtimes)
         ),
         limits=LimitsRange(
-            defaults=LimitsOut(**asdict(LimitsIn().under(box.ceilings, Limits()))),
-            ceilings=LimitsOut(**asdict(box.ceilings)),
+            defaults=LimitsOut(**asdict(LimitsIn().under(ceilings, Limits()))),
+            ceilings=LimitsOut(**asdict(ceilings)),
         ),
         files=FilesRange(
             files_in=settings.files_in,
@@ -41,10 +46,11 @@ def describe(box: Box, settings: Settings) -> Capabilities:
             files_out_bytes=settings.files_out_bytes,
         ),
         body_bytes=settings.body_bytes,
-        networks=(NetworkKind.NONE,),
+        networks=tuple(kind for kind in _NETWORKS if grants.networks is None or kind in grants.networks),
         analysis=AnalysisOffer(languages=languages()),
-        concurrency=settings.concurrency,
-        queue=settings.queue,
+        concurrency=min(settings.concurrency, grants.concurrency or settings.concurrency),
+        queue=settings.queue if grants.queue is None else min(settings.queue, grants.queue),
+        rate_per_minute=grants.rate_per_minute,
         layers=box.layers,
         lacking=box.lacking,
         fork_servers=fork_servers(box),

@@ -54,6 +54,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_serve(commands.add_parser("serve", help="serve HTTP", allow_abbrev=False))
     _add_run(commands.add_parser("run", help="run one snippet", allow_abbrev=False))
     _add_check(commands.add_parser("check", help="analyse files without running them", allow_abbrev=False))
+    _add_keys(commands.add_parser("keys", help="make, list and revoke API keys", allow_abbrev=False))
+    _add_audit(commands.add_parser("audit", help="list and export who ran what", allow_abbrev=False))
     doctor = commands.add_parser("doctor", help="prove each layer on this machine", allow_abbrev=False)
     doctor.add_argument("--json", action="store_true", help="print the findings as JSON")
     _add_config(doctor)
@@ -107,3 +109,41 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=("text", "json", "sarif", "github"), default="text")
     parser.add_argument("--fix", action="store_true", help="write safe fixes back; for -, print the fixed source")
     parser.add_argument("--fail-on", choices=_SEVERITIES, default="low", metavar="SEVERITY", help="(low)")
+
+
+def _add_keys(parser: argparse.ArgumentParser) -> None:
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    create = actions.add_parser("create", help="make a key and print it, once", allow_abbrev=False)
+    create.add_argument("--label", required=True, metavar="TEXT", help="whose it is, for people")
+    create.add_argument("--expires", metavar="WHEN", help="90d, 12h, or 2027-01-31T12:00:00Z; else never")
+    create.add_argument("--admin", action="store_true", help="it may read every key's executions")
+    create.add_argument("--json", action="store_true", help="print key and settings as JSON")
+    grants = create.add_argument_group("what it may ask for", "else all that the service allows")
+    grants.add_argument("--concurrency", type=int, metavar="N", help="runs at once")
+    grants.add_argument("--queue", type=int, metavar="N", help="runs in line")
+    grants.add_argument("--rate-per-minute", type=int, metavar="N", help="runs started")
+    grants.add_argument("--limit", action="append", default=[], metavar="NAME=N", help="a ceiling; may be repeated")
+    for name, what in (("language", "a language"), ("network", "a kind of network"), ("tool", "a tool")):
+        grants.add_argument(f"--{name}", action="append", metavar="NAME", help=f"{what}; may be repeated")
+    grants.add_argument("--launcher", choices=("auto", "cold"), default="auto", help="cold: none of its runs is warm")
+    grants.add_argument("--analysis", choices=("off", "report", "block"), default="off", help="the least before a run")
+    grants.add_argument("--block-at", choices=_SEVERITIES, default="high", help="the highest severity that blocks")
+    listed = actions.add_parser("list", help="list the valid keys", allow_abbrev=False)
+    listed.add_argument("--all", action="store_true", help="also those that were revoked or have expired")
+    listed.add_argument("--json", action="store_true", help="print them as JSON")
+    revoke = actions.add_parser("revoke", help="let a key be valid no more", allow_abbrev=False)
+    revoke.add_argument("id", metavar="ID", help="as 'keys list' tells it")
+    for each in (create, listed, revoke):
+        _add_config(each)
+
+
+def _add_audit(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--format", choices=("text", "jsonl", "csv"), default="text")
+    parser.add_argument("--since", metavar="WHEN", help="2026-05-01T12:00:00Z, or 90d, 12h, 30m ago")
+    parser.add_argument("--until", metavar="WHEN", help="likewise; this moment itself is left out")
+    parser.add_argument("--key", metavar="ID", help="of one key")
+    parser.add_argument("--id", metavar="ID", help="of one run's id")
+    parser.add_argument("--batch", metavar="ID", help="of one batch's id")
+    parser.add_argument("--status", action="append", default=[], metavar="STATUS", help="of a status; may be repeated")
+    parser.add_argument("--limit", type=int, metavar="N", help="the newest N (text: 50; else all)")
+    _add_config(parser)

@@ -5,13 +5,16 @@ Everything here lives on one event loop but for :meth:`Executions._work`, which 
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from analyzers import UnknownLanguageError, language_named
-from fumehood import analysis, responses
+from fumehood import analysis, permissions, records, responses
 from fumehood.admission import Admission, QueueFullError, Turn
+from fumehood.audit import NotRecordedError
 from fumehood.problems import Kind, Problem, at_field, from_engine, from_full_queue
 from fumehood.schemas import AnalysisMode
 from sandbox import Cancel, SandboxError, Status, runtime_named
@@ -20,11 +23,16 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from fumehood.analysis import Analyser
-    from fumehood.responses import RunAnalysis
+    from fumehood.audit import Audit, Entry
+    from fumehood.auth import Caller, Origin
+    from fumehood.responses import ExecuteResponse, RunAnalysis
     from fumehood.schemas import AnalysisIn, CaseIn, ExecuteRequest
     from fumehood.settings import Settings
     from fumehood.telemetry.telemetry import Telemetry
     from sandbox import ForkServerState, Job, Limits, Result, Runtime
+
+_RETRY_STOPPING_SECONDS = 5
+_RETRY_BEHIND_SECONDS = 2
 
 
 class Box(Protocol):
@@ -56,8 +64,8 @@ class Box(Protocol):
     def vet(self, job: Job) -> None:
         """Raise whatever would refuse the job without running it."""
 
-    def run(self, job: Job, *, cancel: Cancel | None = None) -> Result:
-        """Run the job; safe to call from many threads."""
+    def run(self, job: Job, *, cancel: Cancel | None = None, patient: bool = False) -> Result:
+        """Run the job; safe to call from many threads. ``patient``: leave warm children to others."""
 
 
 class InFlight(Protocol):
@@ -65,6 +73,13 @@ class InFlight(Protocol):
 
     def end(self) -> None:
         """Cancel it, whether it waits or runs. Safe to call twice."""
+
+
+class Vetted(NamedTuple):
+    """A job that nothing but the moment can refuse, and the analysis that goes before it."""
+
+    job: Job
+    analysis: AnalysisIn
 
 
 class Answer(NamedTuple):
@@ -78,12 +93,21 @@ class Answer(NamedTuple):
 class Call:
     """One run in flight: before the line (``turn`` is None), in it, or in its slot."""
 
-    caller: str
+    origin: Origin
     run_id: str
     job: Job
     analysis: AnalysisIn
     turn: Turn | None = None
     cancel: Cancel = field(default_factory=Cancel)
+    entry: Entry | None = None
+    """Its record, from the moment it was accepted."""
+    begun: bool = False
+    """Whether the thread of its slot has it, which then writes the end of the record."""
+
+    @property
+    def caller(self) -> str:
+        """Whose run it is."""
+        return self.origin.caller.name
 
     @property
     def queue_seconds(self) -> float:
@@ -104,35 +128,62 @@ class Call:
 class Executions:
     """Every run in flight, by its caller's name and the id the caller gave."""
 
-    def __init__(self, box: Box, analyser: Analyser, settings: Settings, telemetry: Telemetry) -> None:
+    def __init__(self, box: Box, analyser: Analyser, settings: Settings, audit: Audit, telemetry: Telemetry) -> None:
         self._box = box
         self._analyser = telemetry.watched(analyser, "run")
+        self._audit = audit
         self._telemetry = telemetry
-        self._admission = Admission(settings.concurrency, settings.queue, name="run")
+        self._admission = Admission(
+            settings.concurrency, settings.queue, name="run", reserve_seconds=settings.reserve_seconds
+        )
         self._in_flight: dict[tuple[str, str], InFlight] = {}
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self._stopping = False
 
     @property
     def admission(self) -> Admission:
         """The line, for those who count it."""
         return self._admission
 
-    def prepare(self, asked: ExecuteRequest) -> Job:
-        """The job, after everything that can be refused without running it.
+    def stop(self) -> None:
+        """Accept no more runs. What was accepted goes on."""
+        self._stopping = True
+
+    async def settle(self, seconds: float) -> None:
+        """Wait until nothing is in flight, but no longer than this."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._idle.wait(), seconds)
+
+    def check_open(self) -> None:
+        """Raise Problem 503 where no run is accepted at the moment."""
+        if self._stopping:
+            headers = {"Retry-After": str(_RETRY_STOPPING_SECONDS), "Connection": "close"}
+            raise Problem(Kind.STOPPING, "it finishes what it has accepted and takes nothing new", headers=headers)
+        if self._audit.behind:
+            headers = {"Retry-After": str(_RETRY_BEHIND_SECONDS)}
+            raise Problem(Kind.RECORDS_BEHIND, f"{self._audit.pending} records wait for the database", headers=headers)
+
+    def prepare(self, asked: ExecuteRequest, caller: Caller) -> Vetted:
+        """The job as this caller may have it, after everything that can be refused without running it.
 
         Raises:
             Problem: the field and the reason, or the layer that this machine lacks.
         """
+        asked = permissions.permit(asked, caller, self._box.runtimes)
+        ceilings = caller.grants.limits.under(self._box.ceilings)
         try:
-            job = asked.job(self._box.ceilings, self._box.runtimes)
+            job = asked.job(ceilings, self._box.runtimes)
             self._box.vet(job)
         except SandboxError as error:
             raise from_engine(error) from error
+        permissions.check_limits(job.limits, ceilings)
         if asked.analysis.mode is not AnalysisMode.OFF:
             try:
                 language_named(self._runtime(job).name)
             except UnknownLanguageError as unknown:
                 raise at_field(Kind.INVALID_REQUEST, "language", str(unknown)) from unknown
-        return job
+        return Vetted(job, asked.analysis)
 
     def vary(self, job: Job, case: CaseIn) -> Job:
         """A prepared job with another input. Raises Problem, its paths those of the case."""
@@ -143,41 +194,56 @@ class Executions:
             raise from_engine(error) from error
         return varied
 
-    def enter(self, caller: str, run_id: str | None, job: Job, asked: AnalysisIn) -> Call:
-        """Give a prepared job its id and its place in line. :meth:`run` must follow.
+    def enter(self, origin: Origin, run_id: str | None, vetted: Vetted) -> Call:
+        """Give a vetted job its id, its place in line and its record. :meth:`run` must follow.
 
         Raises:
-            Problem: 409 for an id in flight, 429 for a full line.
+            Problem: 409 for an id in flight, 429 for a full line, 503 where no run is accepted.
         """
-        call = self.claim(caller, run_id, job, asked)
+        call = self.claim(origin, run_id, vetted)
         try:
             self.line_up(call)
         except Problem:
-            self.forget(caller, call.run_id, call)
+            self.forget(call.caller, call.run_id, call)
             raise
+        self.accept(call)
         return call
 
-    def claim(self, caller: str, run_id: str | None, job: Job, asked: AnalysisIn) -> Call:
-        """Give a prepared job its id. :meth:`run` or :meth:`forget` must follow. Raises Problem 409."""
-        call = Call(caller, run_id or uuid.uuid4().hex, job, asked)
-        self.note(caller, call.run_id, call)
+    def claim(self, origin: Origin, run_id: str | None, vetted: Vetted) -> Call:
+        """Give a vetted job its id. :meth:`accept` and :meth:`run`, or :meth:`forget`, must follow.
+
+        Raises:
+            Problem: 409 for an id in flight, 503 where no run is accepted.
+        """
+        self.check_open()
+        call = Call(origin, run_id or uuid.uuid4().hex, vetted.job, vetted.analysis)
+        self.note(call.caller, call.run_id, call)
         return call
+
+    def accept(self, call: Call, batch_id: str | None = None) -> None:
+        """Begin the run's record: from here on there will be one answer, and one end of the record."""
+        known = records.accepted(call.origin, call.run_id, batch_id, call.job, self._runtime(call.job).name)
+        call.entry = self._audit.accept(call.job.code, **known)
 
     def note(self, caller: str, run_id: str, it: InFlight) -> None:
         """Let the id mean this until it is forgotten. Raises Problem 409 where it means something already."""
         if (caller, run_id) in self._in_flight:
             raise Problem(Kind.DUPLICATE_ID, f"a run with the id {run_id} is in flight")
         self._in_flight[caller, run_id] = it
+        self._idle.clear()
 
     def forget(self, caller: str, run_id: str, it: InFlight) -> None:
         """Free the id, if it still means this."""
         if self._in_flight.get((caller, run_id)) is it:
             del self._in_flight[caller, run_id]
+        if not self._in_flight:
+            self._idle.set()
 
     def line_up(self, call: Call, *, admitted: bool = False) -> None:
         """Give the call its place in line; ``admitted`` as for :meth:`Admission.join`. Raises Problem 429."""
+        grants = call.origin.caller.grants
         try:
-            call.turn = self._admission.join(admitted=admitted)
+            call.turn = self._admission.join(call.caller, most=grants.concurrency, room=grants.queue, admitted=admitted)
         except QueueFullError as full:
             raise from_full_queue(full) from None
 
@@ -185,16 +251,32 @@ class Executions:
         """Wait for the slot, run the job, and give the response.
 
         Raises:
-            Problem: the sandbox could not be built; that is never told as the guest's failure.
+            Problem: the sandbox could not be built, which is never told as the guest's failure; or another caller
+                got the place in line.
         """
+        ending = records.failed(Kind.INTERNAL_ERROR)
         try:
             if call.turn is None or not await call.turn.come():
-                return self._never_ran(call, Status.CANCELLED)
+                told = self._never_ran(call, Status.CANCELLED)
+                ending = records.ended(told)
+                return Answer(told.status, told.model_dump_json())
             self._telemetry.waited("run", call.turn.queue_seconds)
+            call.begun = True
             return await call.turn.work(lambda: self._work(call))
         except SandboxError as error:
             raise from_engine(error) from error
+        except QueueFullError as full:
+            ending = records.failed(Kind.QUEUE_FULL)
+            raise from_full_queue(full) from None
+        except NotRecordedError as error:
+            headers = {"Retry-After": str(_RETRY_BEHIND_SECONDS)}
+            raise Problem(Kind.RECORDS_BEHIND, f"the journal: {error}", headers=headers) from error
+        except asyncio.CancelledError:
+            ending = records.ended(self._never_ran(call, Status.CANCELLED))
+            raise
         finally:
+            if call.entry is not None and not call.begun:
+                self._audit.end(call.entry, ending, here=False)
             call.cancel.set()
             self.forget(call.caller, call.run_id, call)
 
@@ -223,14 +305,33 @@ class Executions:
     def _runtime(self, job: Job) -> Runtime:
         return runtime_named(job.language, self._box.runtimes)
 
-    def _never_ran(self, call: Call, status: Status, analysed: RunAnalysis | None = None) -> Answer:
+    def _never_ran(self, call: Call, status: Status, analysed: RunAnalysis | None = None) -> ExecuteResponse:
         runtime = self._runtime(call.job)
         told = responses.never_ran(call.run_id, status, runtime.version, call.queue_seconds, analysed)
         self._telemetry.never_ran(call.run_id, runtime.name, status)
-        return Answer(status, told.model_dump_json())
+        return told
 
     def _work(self, call: Call) -> Answer:
-        """In a thread: analyse where asked, run, and write the response."""
+        """In a thread: put the run on record, run it, put its end on record, and write the response."""
+        ending = records.failed(Kind.INTERNAL_ERROR)
+        try:
+            if call.entry is not None:
+                self._audit.begin(call.entry)
+            told = self._tell(call)
+            ending = records.ended(told)
+        except NotRecordedError:
+            ending = records.failed(Kind.RECORDS_BEHIND)
+            raise
+        except SandboxError as error:
+            ending = records.failed(from_engine(error).kind)
+            raise
+        finally:
+            if call.entry is not None:
+                self._audit.end(call.entry, ending, here=True)
+        return Answer(told.status, told.model_dump_json())
+
+    def _tell(self, call: Call) -> ExecuteResponse:
+        """In a thread: analyse where asked, and run."""
         analysed = None
         language = self._runtime(call.job).name
         if call.analysis.mode is not AnalysisMode.OFF:
@@ -239,6 +340,8 @@ class Executions:
                 return self._never_ran(call, Status.BLOCKED, analysed)
         if call.cancel.is_set():
             return self._never_ran(call, Status.CANCELLED, analysed)
-        result = self._telemetry.run(call.run_id, language, lambda: self._box.run(call.job, cancel=call.cancel))
-        told = responses.ran(call.run_id, result, call.queue_seconds, analysed)
-        return Answer(result.status, told.model_dump_json())
+        patient = call.turn is not None and call.turn.patient
+        result = self._telemetry.run(
+            call.run_id, language, lambda: self._box.run(call.job, cancel=call.cancel, patient=patient)
+        )
+        return responses.ran(call.run_id, result, call.queue_seconds, analysed)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import ClientDisconnect
 
-from fumehood.auth import KeyRing, presented_key
+from fumehood.auth import Caller, KeyRing, Origin, UnknownKeyError, presented_key
 from fumehood.problems import MEDIA_TYPE, Kind, Problem
 from fumehood.settings import is_loopback
 from fumehood.telemetry.settings import MetricsAccess
@@ -22,6 +22,8 @@ from fumehood.telemetry.settings import MetricsAccess
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+    from fumehood.keyholder import KeyHolder
+    from fumehood.rates import Rates
     from fumehood.settings import Settings
 
 _log = logging.getLogger("fumehood.guard")
@@ -30,6 +32,7 @@ OPEN_PATHS = frozenset({"/healthz", "/readyz"})
 METRICS_PATH = "/metrics"
 METRICS_READER = "metrics"
 """The caller's name where ``metrics.token`` was presented."""
+_LONGEST_CLIENT = 64
 _AUTHORITY = re.compile(r"(?P<name>\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._-]+)(?::(?P<port>[0-9]{1,5}))?")
 _ORIGIN = re.compile(r"(?P<scheme>https?)://(?P<authority>[^/]+)")
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
@@ -38,9 +41,10 @@ _DEFAULT_PORTS = {"http": "80", "https": "443"}
 class Guard:
     """ASGI middleware. It answers what it refuses, and whatever an endpoint failed to answer."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, holder: KeyHolder, rates: Rates) -> None:
         self._app = app
-        self._keys = KeyRing(key.get_secret_value() for key in settings.api_key)
+        self._holder = holder
+        self._rates = rates
         self._hosts = {host.lower().rstrip(".") for host in settings.allowed_hosts}
         self._bind = settings.host.lower()
         self._open_paths = OPEN_PATHS | ({METRICS_PATH} if settings.metrics.access is MetricsAccess.OPEN else set())
@@ -57,16 +61,18 @@ class Guard:
             return
         request_id: str = scope["state"]["request_id"]
         started = False
+        caller: Caller | None = None
 
         async def answer(message: Message) -> None:
             nonlocal started
             if message["type"] == "http.response.start":
                 started = True
-                message = {**message, "headers": [*message["headers"], *_always(request_id.encode())]}
+                rate = self._rates.headers(caller) if caller else []
+                message = {**message, "headers": [*message["headers"], *rate, *_always(request_id.encode())]}
             await send(message)
 
         try:
-            self._admit(scope)
+            caller = await self._admit(scope, request_id)
             await self._app(scope, receive, answer)
         except Problem as problem:
             scope["state"]["problem"] = problem.kind.value.slug
@@ -80,27 +86,43 @@ class Guard:
             scope["state"]["problem"] = Kind.INTERNAL_ERROR.value.slug
             await _refuse(Problem(Kind.INTERNAL_ERROR, "the service's log has the request id and the reason"), answer)
 
-    def _admit(self, scope: Scope) -> None:
-        """Raise the Problem this call is refused with, or note its caller in the scope."""
+    async def _admit(self, scope: Scope, request_id: str) -> Caller | None:
+        """Raise the Problem this call is refused with, or note in the scope where it came from, and give its caller."""
         headers: list[tuple[bytes, bytes]] = scope["headers"]
         host = self._check_host([value for name, value in headers if name == b"host"])
         _check_origin(dict(headers), host)
         presented = presented_key(headers)
-        caller = self._keys.caller(presented)
-        if caller is None and scope["path"] == METRICS_PATH and self._may_read_metrics(presented):
-            caller = METRICS_READER
-        if caller is None and scope["path"] not in self._open_paths:
-            raise Problem(
-                Kind.UNAUTHORIZED,
-                "send the key as 'Authorization: Bearer KEY' or 'X-API-Key: KEY'",
-                headers={"WWW-Authenticate": 'Bearer realm="fumehood"'},
-            )
-        scope["state"] = {**scope.get("state", {}), "caller": caller}
+        caller = None
+        if scope["path"] == METRICS_PATH and self._may_read_metrics(presented):
+            scope["state"]["caller"] = METRICS_READER
+        elif scope["path"] not in self._open_paths:
+            caller = await self._identify(presented)
+            client = scope.get("client")
+            origin = Origin(caller, request_id, str(client[0])[:_LONGEST_CLIENT] if client else None)
+            scope["state"] |= {"caller": caller.name, "origin": origin}
         if scope["method"] == "POST":
             _check_content_type(dict(headers))
+        return caller
+
+    async def _identify(self, presented: bytes | None) -> Caller:
+        try:
+            return await self._holder.caller(presented)
+        except UnknownKeyError as unknown:
+            error = ', error="invalid_token"' if presented else ""
+            raise Problem(
+                Kind.UNAUTHORIZED,
+                str(unknown),
+                headers={"WWW-Authenticate": f'Bearer realm="fumehood"{error}'},
+            ) from None
 
     def _may_read_metrics(self, presented: bytes | None) -> bool:
-        return self._metrics_keys.locked and self._metrics_keys.caller(presented) is not None
+        if not self._metrics_keys.locked:
+            return False
+        try:
+            self._metrics_keys.caller(presented)
+        except UnknownKeyError:
+            return False
+        return True
 
     def _check_host(self, values: list[bytes]) -> str:
         """The Host header, if it names this service."""
@@ -113,7 +135,7 @@ class Guard:
     def _is_ours(self, name: str) -> bool:
         if is_loopback(name) or name in self._hosts:
             return True
-        if not self._keys.locked or is_loopback(self._bind):
+        if not self._holder.ring.locked or is_loopback(self._bind):
             return False
         # Bound to the network, and a key is needed: an address is no name that a page's owner could rebind, and
         # health checks of orchestrators call by address.

@@ -17,6 +17,7 @@ from fumehood.stream import NDJSON
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
+    from pydantic import BaseModel
 
     from fumehood.schemas import Wire
 
@@ -49,34 +50,62 @@ _ANY = {Kind.FOREIGN_HOST, Kind.FOREIGN_ORIGIN, Kind.INTERNAL_ERROR}
 _KEYED = {*_ANY, Kind.UNAUTHORIZED}
 _BODY = {
     *_KEYED,
+    Kind.REQUEST_TIMEOUT,
+    Kind.RATE_LIMITED,
+    Kind.STOPPING,
+    Kind.RECORDS_BEHIND,
     Kind.UNSUPPORTED_MEDIA_TYPE,
     Kind.BODY_TOO_LARGE,
     Kind.INVALID_REQUEST,
     Kind.QUEUE_FULL,
 }
+_RUN = {
+    *_BODY,
+    Kind.OVER_CEILING,
+    Kind.DUPLICATE_ID,
+    Kind.NOT_ALLOWED,
+    Kind.NOT_BUILT,
+    Kind.LAYER_MISSING,
+    Kind.CALL_UNDER_WAY,
+    Kind.CALL_LOST,
+    Kind.KEY_REUSED,
+    Kind.TOO_MANY_KEPT,
+}
 _PROBLEMS: dict[str, set[Kind]] = {
-    "/v1/execute": {
-        *_BODY,
-        Kind.OVER_CEILING,
-        Kind.DUPLICATE_ID,
-        Kind.NOT_BUILT,
-        Kind.SETUP_FAILED,
-        Kind.LAYER_MISSING,
-    },
-    "/v1/execute/batch": {*_BODY, Kind.OVER_CEILING, Kind.DUPLICATE_ID, Kind.NOT_BUILT, Kind.LAYER_MISSING},
+    "/v1/execute": {*_RUN, Kind.SETUP_FAILED},
+    "/v1/execute/batch": _RUN,
+    "/v1/executions": {*_KEYED, Kind.INVALID_REQUEST, Kind.NOT_ALLOWED},
+    "/v1/executions/{run_id}": {*_KEYED, Kind.UNKNOWN_RECORD},
     "/v1/executions/{run_id}/cancel": {*_KEYED, Kind.UNKNOWN_EXECUTION, Kind.UNSUPPORTED_MEDIA_TYPE},
     "/v1/analyze": _BODY,
     "/healthz": _ANY,
-    "/readyz": {*_ANY, Kind.NOT_READY},
+    "/readyz": {*_ANY, Kind.NOT_READY, Kind.STOPPING, Kind.RECORDS_BEHIND},
     "/v1/capabilities": _KEYED,
     "/metrics": _KEYED,
 }
 
 
-def takes(model: type[Wire]) -> dict[str, Any]:
-    """For a route's ``openapi_extra``: its body is this model."""
+_IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "schema": {"type": "string", "minLength": 1},
+    "description": "The same call with the same key is answered again and not run again.",
+}
+
+
+def takes(model: type[Wire], *, once: bool = False) -> dict[str, Any]:
+    """For a route's ``openapi_extra``: its body is this model; ``once``: it may come with an Idempotency-Key."""
     schema = {"$ref": _REF.format(model=model.__name__)}
-    return {"requestBody": {"required": True, "content": {"application/json": {"schema": schema}}}}
+    return {
+        "requestBody": {"required": True, "content": {"application/json": {"schema": schema}}},
+        **({"parameters": [_IDEMPOTENCY_KEY]} if once else {}),
+    }
+
+
+def asks(model: type[BaseModel]) -> dict[str, Any]:
+    """For a route's ``openapi_extra``: its query has these parameters."""
+    properties = model.model_json_schema()["properties"]
+    return {"parameters": [{"name": name, "in": "query", "schema": schema} for name, schema in properties.items()]}
 
 
 def install(app: FastAPI) -> None:

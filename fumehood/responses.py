@@ -307,7 +307,7 @@ class AnalysisOffer(Told):
 
 
 class Capabilities(Told):
-    """What this service can do, on this machine, under these settings."""
+    """What this service can do for this caller, on this machine, under these settings."""
 
     version: str
     runtimes: tuple[RuntimeOut, ...]
@@ -318,6 +318,7 @@ class Capabilities(Told):
     analysis: AnalysisOffer
     concurrency: int
     queue: int
+    rate_per_minute: int | None
     layers: tuple[str, ...]
     lacking: tuple[str, ...]
     fork_servers: tuple[ForkServer, ...]

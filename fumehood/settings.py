@@ -26,6 +26,7 @@ from pydantic_settings import (
     SettingsConfigDict,
 )
 
+from fumehood import operating
 from fumehood.telemetry.settings import Log, MetricsSetting, TracingSetting
 from sandbox import Config, Limits, Preload, RuntimeConfig, WarmConfig
 
@@ -166,13 +167,21 @@ class Settings(BaseSettings):
     host: str = "127.0.0.1"
     port: int = Field(8080, ge=0, le=65_535)
     api_key: Secrets = ()
+    require_key: bool = False
+    key_refresh_seconds: float = Field(2.0, gt=0)
     allowed_hosts: Names = ()
     concurrency: int = Field(default_factory=lambda: len(os.sched_getaffinity(0)), ge=1, le=_ENGINE.slots)
     queue: int = Field(512, ge=0)
+    reserve_seconds: float = Field(10.0, ge=0)
     body_bytes: int = Field(16 << 20, ge=1024)
     batch_runs: int = Field(256, ge=1)
     batch_held_bytes: int = Field(64 << 20, ge=1)
     shutdown_grace_seconds: float = Field(10.0, ge=0)
+    clients: operating.Clients = operating.Clients()
+    data_dir: Path | None = None
+    database: SecretStr | None = None
+    audit: operating.Audit = operating.Audit()
+    idempotency: operating.Idempotency = operating.Idempotency()
     analysis_workers: int = Field(1, ge=1)
     analysis_seconds: float = Field(10.0, gt=0)
     ceilings: Ceilings = Ceilings()
@@ -211,19 +220,38 @@ class Settings(BaseSettings):
         if wrong:
             msg = f"may_lack: only 'cgroup' may be missing, not {', '.join(map(repr, wrong))}"
             raise ValueError(msg)
-        if not self.api_key and not is_loopback(self.host):
+        if not self.needs_key and not is_loopback(self.host):
             msg = (
-                f"host: {self.host} can be reached from other machines, and no key is configured; "
-                f"set {ENV_PREFIX}API_KEY, or bind to 127.0.0.1"
+                f"host: {self.host} can be reached from other machines, and no key is needed; set {ENV_PREFIX}API_KEY, "
+                f"or {ENV_PREFIX}REQUIRE_KEY=true and make keys with 'fumehood keys create', or bind to 127.0.0.1"
             )
             raise ValueError(msg)
-        if not self.api_key and "*" in self.allowed_hosts:
+        if not self.needs_key and "*" in self.allowed_hosts:
             msg = "allowed_hosts: '*' needs an api_key, or any web page could run code here by DNS rebinding"
+            raise ValueError(msg)
+        wrong_database = operating.wrong_url(self.database.get_secret_value()) if self.database else None
+        if wrong_database:
+            msg = f"database: {wrong_database}"
             raise ValueError(msg)
         if not all(key.get_secret_value().isascii() and key.get_secret_value().isprintable() for key in self.api_key):
             msg = "api_key: only printable ASCII characters can be sent in a header"
             raise ValueError(msg)
         return self
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether the settings alone say that a key is needed; keys in the database do so too."""
+        return self.require_key or bool(self.api_key)
+
+    @property
+    def data_folder(self) -> Path:
+        """Where records are kept on this machine."""
+        return operating.data_folder(self.data_dir)
+
+    @property
+    def database_url(self) -> str:
+        """The database of keys and records. It may hold a password."""
+        return operating.database_url(self.database.get_secret_value() if self.database else None, self.data_folder)
 
     def engine(self) -> Config:
         """The part of the settings that is the engine's."""

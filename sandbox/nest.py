@@ -117,6 +117,9 @@ class Nest:
         self._dispose = dispose
         self._lock = threading.Lock()
         self._callers: deque[_Caller] = deque()
+        self._patient: deque[_Caller] = deque()
+        self._kept = warm.depth // 2
+        """How many children are not for the patient."""
         self._server: Server | None = None
         self._wanted = True
         self._used = time.monotonic()
@@ -128,10 +131,11 @@ class Nest:
         self._thread = threading.Thread(target=self._tend_until_closed, name=f"sandbox-{preload.name}", daemon=True)
         self._thread.start()
 
-    def lend(self) -> Lent | None:
+    def lend(self, *, patient: bool = False) -> Lent | None:
         """Give a child that waits, if need be after a short wait, in the order in which callers came.
 
-        None where there is no server yet or any more, or none of its children came in time.
+        Who is ``patient`` leaves half of the children to those who are not, and waits behind them. None where there is
+        no server yet or any more, or none of its children came in time.
         """
         with self._lock:
             self._used = time.monotonic()
@@ -140,21 +144,25 @@ class Nest:
                 self._wake.set()
                 return None
             caller = _Caller()
-            self._callers.append(caller)
+            line = self._patient if patient else self._callers
+            line.append(caller)
             self._serve(self._server)
             if caller.lent is None:
                 self._wake.set()
         if caller.lent is None:
             caller.woken.wait(_PATIENCE_SECONDS)
             with self._lock, contextlib.suppress(ValueError):
-                self._callers.remove(caller)
+                line.remove(caller)
         return caller.lent
 
     def _serve(self, server: Server) -> None:
         """Hand children to callers, first to first. With the lock."""
-        while server.ready and self._callers:
+        while server.ready:
+            line = self._callers or (self._patient if len(server.ready) > self._kept else None)
+            if not line:
+                return
             server.runs += 1
-            caller = self._callers.popleft()
+            caller = line.popleft()
             caller.lent = Lent(server.ready.popleft(), functools.partial(self._doubt, server))
             caller.woken.set()
 
@@ -307,8 +315,9 @@ class Nest:
             if server is None or which not in (None, server):
                 return False
             self._server = None
-            while self._callers:
-                self._callers.popleft().woken.set()
+            for line in (self._callers, self._patient):
+                while line:
+                    line.popleft().woken.set()
         self._retire(server)
         return True
 

@@ -111,8 +111,13 @@ class Sandbox:
             scope.callback(self._zygotes.close)
             self._scope = scope.pop_all()
 
-    def run(self, job: Job, *, cancel: Cancel | None = None) -> Result:
+    def run(self, job: Job, *, cancel: Cancel | None = None, patient: bool = False) -> Result:
         """Run one job to its end and give the verdict.
+
+        Args:
+            job: what to run.
+            cancel: set from another thread, it ends the run.
+            patient: leave half of the warm children to runs that are not, and wait behind those.
 
         Raises:
             JobRefused: the job asks for what may not be had; OverCeiling and NotBuilt are kinds of it.
@@ -122,15 +127,15 @@ class Sandbox:
         asked = time.monotonic()
         plan = policy.plan(job, self.host, self.config)
         try:
-            end = self._end_of(plan, cancel)
+            end = self._end_of(plan, cancel, patient=patient)
         except OSError as error:  # descriptors, processes or memory ran out on our side
             raise SetupError("run", error.errno or 0, str(error)) from error
         return collect.judge(end, plan, spawn_seconds=end.started - asked)
 
-    def _end_of(self, plan: Plan, cancel: Cancel | None) -> Exit:
+    def _end_of(self, plan: Plan, cancel: Cancel | None, *, patient: bool) -> Exit:
         """Run to the end. What is lost with its fork server is run again, cold: nothing of it was seen outside."""
         with contextlib.ExitStack() as scope:
-            child = self._child(plan, scope)
+            child = self._child(plan, scope, patient=patient)
             try:
                 return supervise(child, plan, cancel)
             except SetupError:
@@ -143,9 +148,9 @@ class Sandbox:
     def _spawn(self, plan: Plan, waiting: Waiting) -> contextlib.AbstractContextManager[Child]:
         return spawn(plan, waiting, self._staging, self._undertaker.take)
 
-    def _child(self, plan: Plan, scope: contextlib.ExitStack) -> Child:
+    def _child(self, plan: Plan, scope: contextlib.ExitStack, *, patient: bool) -> Child:
         """Give a child under way, warm where one can be had; where one fails before, nothing of the guest's has run."""
-        lent = self._zygotes.lend(plan)
+        lent = self._zygotes.lend(plan, patient=patient)
         if lent is not None:
             try:
                 return scope.enter_context(self._spawn(plan, lent.child))

@@ -76,12 +76,12 @@ class Zygotes:
         for preload in preloads:  # each begins at once, and looks at those that are there
             self._nests.append(Nest(preload, warm, self._start, staging, dispose))
 
-    def lend(self, plan: Plan) -> Lent | None:
-        """Give a child for the plan; None where the run must be cold."""
+    def lend(self, plan: Plan, *, patient: bool = False) -> Lent | None:
+        """Give a child for the plan; None where the run must be cold. ``patient`` as for :meth:`Nest.lend`."""
         if plan.launcher is Launcher.COLD:
             return None
         for nest in self._fitting(plan):
-            lent = nest.lend()
+            lent = nest.lend(patient=patient)
             if lent is not None:
                 return lent
         return None

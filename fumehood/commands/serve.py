@@ -12,7 +12,7 @@ import threading
 from collections.abc import Sequence
 from types import FrameType
 
-from fumehood import __version__, settings
+from fumehood import __version__, operating, settings
 from fumehood.cli import USAGE
 from fumehood.settings import Settings
 from sandbox import ForkServerState, Sandbox, SandboxError
@@ -65,15 +65,21 @@ def _serve(chosen: Settings, box: Sandbox, listener: socket.socket) -> int:
     from analyzers.isolate import Pool
     from fumehood.app import create_app
     from fumehood.server import Server
+    from fumehood.store.database import Database, DatabaseError
     from sandbox import selfcheck
 
     # One worker for each thread that may ask, so that none waits for another's; they are started when first needed.
     with Pool(chosen.concurrency + chosen.analysis_workers, seconds=chosen.analysis_seconds) as analyser:
-        app = create_app(chosen, box=box, analyser=analyser, probe=lambda: selfcheck.ready(box))
+        try:
+            database = Database.open(chosen.database_url, chosen.data_folder)
+            app = create_app(chosen, box=box, analyser=analyser, probe=lambda: selfcheck.ready(box), database=database)
+        except (DatabaseError, OSError) as error:
+            print(f"fumehood: database: {error}", file=sys.stderr)
+            return _FAILED
         stopping = threading.Event()
 
         def announce(address: str) -> None:
-            print(greeting(address, chosen, box), flush=True)
+            print(greeting(address, chosen, box, locked=app.state.holder.ring.locked), flush=True)
             _log.info("serving", extra={"version": __version__, "address": address, "layers": list(box.layers)})
             if box.warmth:
                 threading.Thread(target=_tell_warmth, args=(box, stopping), name="warmth", daemon=True).start()
@@ -85,6 +91,8 @@ def _serve(chosen: Settings, box: Sandbox, listener: socket.socket) -> int:
             stopping.set()
             # Also after a second signal, which makes the server skip the application's own end.
             app.state.executions.close()
+            app.state.audit.close()
+            database.close()
     return 0 if server.started else _FAILED
 
 
@@ -125,18 +133,19 @@ def _bound(chosen: Settings) -> socket.socket:
     return listener
 
 
-def greeting(address: str, chosen: Settings, box: Sandbox) -> str:
+def greeting(address: str, chosen: Settings, box: Sandbox, *, locked: bool) -> str:
     """What start-up says: the address, who is served, what holds, and a line to try."""
-    key = ' -H "X-API-Key: $FUMEHOOD_API_KEY"' if chosen.api_key else ""
+    key = ' -H "X-API-Key: $FUMEHOOD_API_KEY"' if locked else ""
     lines = [
         f"Fumehood {__version__} serves {address}",
         "An API key is needed."
-        if chosen.api_key
+        if locked
         else "No API key is configured: only callers on this machine are served, and all of them.",
         f"Every run has these layers: {' '.join(box.layers)}",
     ]
     if box.lacking:
         lines.append(f"Accepted as missing (may_lack): {' '.join(box.lacking)}")
+    lines.append(f"Keys and records are in {operating.shown_url(chosen.database_url)}")
     lines.append(warmth(box.warmth))
     lines.append(
         f"Try: curl -s {address}/v1/execute{key} -H 'Content-Type: application/json' -d '{{\"code\": \"print(40+2)\"}}'"

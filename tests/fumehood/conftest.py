@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import postgres
 import pytest
+from keyed import Keyed
+from pydantic import SecretStr
 from serving import Live, serving, state_folder, until
 
 from analyzers.isolate import Pool
+from fumehood import keyholder
 from fumehood.settings import Settings
+from fumehood.store.database import Database
 from sandbox import Config, Sandbox
 
 
@@ -54,3 +59,49 @@ def engine() -> Iterator[Sandbox]:
     """The real engine, started once."""
     with state_folder() as folder, Sandbox(Config(state_dir=folder)) as box:
         yield box
+
+
+@pytest.fixture(scope="session")
+def postgres_server(need: Callable[[bool, str], None]) -> Iterator[postgres.Server]:
+    """Give Debian's PostgreSQL, started once."""
+    programs = postgres.binaries()
+    need(programs is not None, "PostgreSQL's server programs (Debian: postgresql)")
+    assert programs is not None
+    with postgres.server(programs) as running:
+        yield running
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """Name an empty database, of each kind in turn."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'data' / 'fumehood.db'}"
+    server: postgres.Server = request.getfixturevalue("postgres_server")
+    return server.database()
+
+
+@pytest.fixture
+def database(database_url: str, tmp_path: Path) -> Iterator[Database]:
+    """Give an open database, of each kind in turn."""
+    opened = Database.open(database_url, tmp_path / "data")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture(scope="module")
+def _keyed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Keyed]:
+    folder = tmp_path_factory.mktemp("data")
+    settings = Settings(
+        port=0, concurrency=2, queue=4, reserve_seconds=0, api_key=(SecretStr("plain"),), key_refresh_seconds=0.1
+    )
+    database = Database.open(f"sqlite:///{folder}/x.db", folder)
+    with serving(settings, database=database) as live:
+        yield Keyed(live, database)
+
+
+@pytest.fixture
+def keyed(_keyed: Keyed, monkeypatch: pytest.MonkeyPatch) -> Keyed:
+    """A service that knows nothing of the test before but its keys; a new key is looked for at once."""
+    monkeypatch.setattr(keyholder, "_LEAST_SECONDS", 0.0)
+    _keyed.live.box.reset()
+    return _keyed

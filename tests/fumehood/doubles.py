@@ -128,7 +128,7 @@ class ScriptedBox:
         if job.network.kind is not NetworkKind.NONE:
             raise NotBuilt("network.kind", "not in this version")
 
-    def run(self, job: Job, *, cancel: Cancel | None = None) -> Result:
+    def run(self, job: Job, *, cancel: Cancel | None = None, patient: bool = False) -> Result:  # noqa: ARG002 - as the engine has it
         """Note the job, and end it as the script says."""
         assert cancel is not None
         self.jobs.append(job)

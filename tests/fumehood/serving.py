@@ -19,6 +19,7 @@ from fumehood.app import create_app
 from fumehood.executions import Box
 from fumehood.server import Server
 from fumehood.settings import Settings
+from fumehood.store.database import Database
 from sandbox.selfcheck import Finding
 
 HELD = (Finding(name="run", layer=None, held=True, detail="", remedy="", required=True),)
@@ -80,11 +81,12 @@ def serving(
     box: Box | None = None,
     analyser: Any = None,
     probe: Callable[[], tuple[Finding, ...]] = lambda: HELD,
+    database: Database | None = None,
 ) -> Iterator[Live]:
     """Serve until the block ends; then stop as on SIGTERM and wait for it."""
     box = box or ScriptedBox()
     analyser = analyser or ScriptedAnalyser()
-    app = create_app(settings, box=box, analyser=analyser, probe=probe)
+    app = create_app(settings, box=box, analyser=analyser, probe=probe, database=database)
     addresses: queue.Queue[str] = queue.Queue()
     server = Server(app, settings, addresses.put)
     thread = threading.Thread(target=server.run)

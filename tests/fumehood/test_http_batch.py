@@ -17,10 +17,14 @@ from doubles import ScriptedAnalyser, ScriptedBox, result
 from serving import Live, serving, until
 
 from analyzers.isolate import Pool
+from fumehood.audit import Audit
+from fumehood.auth import Caller, Origin
 from fumehood.batches import Batch, Prepared, Ready
-from fumehood.executions import Executions
+from fumehood.executions import Executions, Vetted
 from fumehood.schemas import AnalysisIn
 from fumehood.settings import Settings
+from fumehood.store.database import MEMORY, Database
+from fumehood.store.executions import Filter, page
 from fumehood.telemetry.settings import TracingSetting
 from fumehood.telemetry.telemetry import Telemetry
 from sandbox import Job, Result, Sandbox, SetupError, Status
@@ -358,12 +362,16 @@ def test_ids_are_free_though_nobody_reads_the_answer(settings: Settings) -> None
     """Where the answer cannot be sent, the batch is closed all the same, begun or not."""
 
     async def story() -> None:
-        executions = Executions(ScriptedBox(), ScriptedAnalyser(), settings, Telemetry(TracingSetting(), "0", (), ()))
-        ready = Ready("run", Job(code="1"), AnalysisIn())
-        unasked = Batch.enter(executions, "me", Prepared("batch", frozenset(), (ready, ready)), settings)
+        database = Database.open(MEMORY)
+        audit = Audit.open(settings, database)
+        telemetry = Telemetry(TracingSetting(), "0", (), ())
+        executions = Executions(ScriptedBox(), ScriptedAnalyser(), settings, audit, telemetry)
+        me = Origin(Caller("me"), "request", None)
+        ready = Ready("run", Vetted(Job(code="1"), AnalysisIn()))
+        unasked = Batch.enter(executions, me, Prepared("batch", frozenset(), (ready, ready)), settings)
         await unasked.close()
         assert executions._in_flight == {}
-        begun = Batch.enter(executions, "me", Prepared("batch", frozenset(), (ready,) * 3), settings)
+        begun = Batch.enter(executions, me, Prepared("batch", frozenset(), (ready,) * 3), settings)
         answers = begun.results()
         assert json.loads(await anext(answers))["id"] == "run"
         assert 0 not in begun._told  # what was told is not kept
@@ -373,5 +381,10 @@ def test_ids_are_free_though_nobody_reads_the_answer(settings: Settings) -> None
         await asyncio.sleep(0.05)
         assert executions._admission.running == 0
         executions.close()
+        assert audit.flush(5)
+        # The runs whose ids were taken already were refused in their places: they were not accepted.
+        assert [row["status"] for row in page(database, Filter(), before=None, limit=9)] == ["ok", "cancelled"]
+        audit.close()
+        database.close()
 
     asyncio.run(story())

@@ -197,6 +197,8 @@ def test_the_description_is_sound(live: Live) -> None:
     assert set(description["paths"]) == {
         "/v1/execute",
         "/v1/execute/batch",
+        "/v1/executions",
+        "/v1/executions/{run_id}",
         "/v1/executions/{run_id}/cancel",
         "/v1/analyze",
         "/healthz",
@@ -239,6 +241,10 @@ def test_what_is_sent_fits_the_description(live: Live) -> None:
     fits("Ready", live.client.get("/readyz").json())
     fits("Capabilities", live.client.get("/v1/capabilities").json())
     fits("Problem", live.execute().json())
+    page = live.client.get("/v1/executions").json()
+    fits("ExecutionPage", page)
+    assert page["executions"]
+    fits("ExecutionRecord", live.client.get(f"/v1/executions/{page['executions'][0]['id']}").json())
     request = {"runs": [{"code": "x"}, {"code": "y", "language": "perl"}], "stop_on": ["error"]}
     fits("BatchRequest", {**request, "runs": request["runs"][:1]})
     fits("BatchResponse", live.client.post("/v1/execute/batch", json=request).json())

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from fumehood import settings
+from fumehood import operating, settings
 from fumehood.settings import RuntimeSetting, Settings, SettingsError, load
 from sandbox import Limits, WarmConfig
 
@@ -97,6 +97,15 @@ def test_lists_in_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
         ('[[runtimes]]\nname = "x"\nshell = "y"', "runtimes.0.shell"),
         ('[[runtimes]]\nname = "x"\nlimits = { wall_seconds = 0 }', "runtimes.0.limits.wall_seconds"),
         ('api_key = ["ké"]', "api_key"),
+        ('database = "mysql://localhost/x"', "database"),
+        ('database = "/var/lib/x.db"', "database"),
+        ("key_refresh_seconds = 0", "key_refresh_seconds"),
+        ("reserve_seconds = -1", "reserve_seconds"),
+        ("[audit]\npending = 0", "audit.pending"),
+        ("[audit]\nretention_days = -1", "audit.retention_days"),
+        ("[audit]\ncodes = true", "audit.codes"),
+        ("[idempotency]\nseconds = 0", "idempotency.seconds"),
+        ("[clients]\nheader_seconds = 0", "clients.header_seconds"),
         ('[log]\nformat = "xml"', "log.format"),
         ('[log]\nlevel = "loud"', "log.level"),
         ("[log]\ncolour = true", "log.colour"),
@@ -170,6 +179,30 @@ def test_a_key_is_never_told(tmp_path: Path) -> None:
     assert "s3cr3t" not in str(refused.value)
 
 
+def test_records_lie_where_the_operator_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A database of its own, or a file in the folder for data; by default a folder of the user's that lasts."""
+    assert load().data_folder.name == "data"
+    assert load().database_url == f"sqlite:///{load().data_folder}/fumehood.db"
+    monkeypatch.setenv("FUMEHOOD_DATA_DIR", str(tmp_path))
+    assert load().database_url == f"sqlite:///{tmp_path}/fumehood.db"
+    monkeypatch.setenv("FUMEHOOD_DATABASE", "postgresql://me:s3cr3t@db/x")
+    chosen = load()
+    assert (chosen.database_url, chosen.data_folder) == ("postgresql://me:s3cr3t@db/x", tmp_path)
+    assert "s3cr3t" not in repr(chosen)
+    assert operating.shown_url(chosen.database_url) == "postgresql://me@db/x"
+    assert operating.shown_url("sqlite:////x/y.db") == "sqlite:////x/y.db"
+    monkeypatch.setenv("FUMEHOOD_DATABASE", "oracle://me:s3cr3t@db/x")
+    with pytest.raises(SettingsError) as refused:
+        load()
+    assert "s3cr3t" not in str(refused.value)
+
+
+def test_the_network_may_be_served_when_keys_are_required(tmp_path: Path) -> None:
+    """They are made later, and in another place."""
+    chosen = load(toml(tmp_path, 'require_key = true\nhost = "0.0.0.0"\nallowed_hosts = ["*"]'))
+    assert chosen.needs_key
+
+
 @pytest.mark.parametrize(
     ("host", "loopback"),
     [
@@ -202,6 +235,7 @@ def test_every_setting_is_documented_with_its_default() -> None:
 
 IN_WORDS = {
     "concurrency": "processors this process may use",
+    "database": "SQLite in `data_dir`",
     "warm.preloads": "see below",
     "version_command": "`command[0] --version`",
     "limits": "those of every run",

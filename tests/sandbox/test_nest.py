@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import socket
 import threading
 import time
@@ -123,6 +124,43 @@ def test_who_waits_is_told_when_the_server_is_gone(nest: Nest, staging: Staging)
     for _ in range(3):
         staging.allowed.release()
     until(lambda: nest.state()["pid"] == 2)
+
+
+def test_who_is_patient_leaves_half_to_the_others_and_waits_behind_them(nest: Nest, staging: Staging) -> None:
+    """A crowd that uses up children as fast as they are made does not take them from one who comes now and then."""
+    nest._warm = dataclasses.replace(nest._warm, depth=4)
+    nest._kept = 2
+    for _ in range(4):
+        staging.allowed.release()
+    until(lambda: nest.state()["waiting"] == 4)
+    served: list[str] = []
+    over: list[contextlib.ExitStack] = []
+
+    def call(name: str) -> threading.Thread:
+        def wait() -> None:
+            lent = nest.lend(patient=name == "patient")
+            assert lent is not None
+            served.append(name)
+            over.append(lent.child.scope)
+
+        caller = threading.Thread(target=wait)
+        caller.start()
+        return caller
+
+    callers = [call("patient") for _ in range(4)]
+    until(lambda: len(served) == 2)
+    until(lambda: len(nest._patient) == 2)
+    for _ in range(3):
+        callers.append(call("other"))
+        callers[-1].join(0.2)
+    assert served == ["patient"] * 2 + ["other"] * 2
+    for _ in range(40):
+        staging.allowed.release()
+    for each in callers:
+        each.join(10)
+    assert served == ["patient"] * 2 + ["other"] * 3 + ["patient"] * 2
+    for scope in over:
+        scope.close()
 
 
 def test_a_server_that_ends_is_missed_at_once(nest: Nest, staging: Staging, far_ends: list[socket.socket]) -> None:

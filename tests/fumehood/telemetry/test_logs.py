@@ -119,9 +119,9 @@ def test_every_line_of_a_request_has_its_id(settings: Settings, lines: Lines) ->
     lines.configure()
 
     class Talking(ScriptedBox):
-        def run(self, job: Any, *, cancel: Any = None) -> Any:
+        def run(self, job: Any, **how: Any) -> Any:
             logging.getLogger("sandbox.run").warning("said by the engine", extra={"saw": job.env["WHO"]})
-            return super().run(job, cancel=cancel)
+            return super().run(job, **how)
 
     def call(number: int) -> None:
         body = {"code": "1", "env": {"WHO": f"id-{number}"}}
