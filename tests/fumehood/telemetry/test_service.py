@@ -39,7 +39,7 @@ def test_a_service_tells_of_its_runs(state: Path, tmp_path: Path) -> None:
             address = re.search(r"http://\S+", process.stdout.readline())
             assert address is not None
             with httpx2.Client(base_url=address[0], timeout=60) as client:
-                until(lambda: any(server["up"] for server in client.get("/v1/capabilities").json()["fork_servers"]))
+                until(lambda: any(one["waiting"] for one in client.get("/v1/capabilities").json()["fork_servers"]))
                 body = {"code": "print('OUT' + 'PUT')\nimport time; time.sleep(0.05)", "id": "run-1"}
                 for launcher in ("auto", "cold"):
                     answer = client.post("/v1/execute", json={**body, "launcher": launcher})
@@ -51,7 +51,7 @@ def test_a_service_tells_of_its_runs(state: Path, tmp_path: Path) -> None:
             process.kill()
     lines: list[dict[str, Any]] = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
     runs = [line for line in lines if line["event"] == "run"]
-    assert sorted(line["launcher"] for line in runs) == ["cold", "warm"]
+    assert sorted(line["launcher"] for line in runs) == ["cold", "warm"], log.read_text(encoding="utf-8")
     assert all(0 < line["spawn_seconds"] < 10 and 0.05 <= line["wall_seconds"] < 10 for line in runs)
     (serving,) = [line for line in lines if line["event"] == "serving"]
     assert (serving["address"], "seccomp" in serving["layers"]) == (address[0], True)
