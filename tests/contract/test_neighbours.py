@@ -50,7 +50,7 @@ def test_two_runs_at_once_do_not_see_each_other(runner: Runner) -> None:
         assert "second" not in result.stdout
     assert results[0].stdout == results[1].stdout  # both found an untouched world, and could make the same things in it
     assert '"processes": []' in results[0].stdout
-    made = "-1, 0" if "watch" in results[0].layers else "0, 0"  # a watch would not see what such a segment holds
+    made = "-1, -1" if "watch" in results[0].layers else "0, 0"  # a watch would not see what such things hold
     assert results[0].stdout.endswith(f'"segments": 0, "queues": 0, "ports": 0}}, [{made}]]\n')
 
 
