@@ -11,6 +11,7 @@ import errno
 import fcntl
 import os
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -37,15 +38,30 @@ def fresh_name() -> str:
     return secrets.token_hex(_NAME_BYTES)
 
 
-def make(parent: str, prefix: str = "") -> Claim:
-    """Make a folder of a new name and claim it. Raises OSError."""
+def make(parents: Sequence[str], prefix: str = "") -> tuple[Claim, ...]:
+    """Make a folder of one new name in each of these, and claim them. Raises OSError; then none is left."""
     for _ in range(_ATTEMPTS):
-        path = f"{parent}/{prefix}{fresh_name()}"
-        Path(path).mkdir(mode=0o755)
-        made = take(path)
-        if made is not None:  # else a sweep came between, and took it for abandoned
-            return made
-    raise OSError(errno.EAGAIN, "another service removes what is made here", parent)
+        name = f"{prefix}{fresh_name()}"
+        with contextlib.ExitStack() as undone:
+            made = []
+            for parent in parents:
+                path = Path(parent, name)
+                path.mkdir(mode=0o755)
+                undone.callback(_remove, path)
+                taken = take(str(path))
+                if taken is None:  # a sweep came between, and took it for abandoned
+                    break
+                undone.callback(taken.release)
+                made.append(taken)
+            else:
+                undone.pop_all()
+                return tuple(made)
+    raise OSError(errno.EAGAIN, "another service removes what is made here", str(parents[0]))
+
+
+def _remove(folder: Path) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        folder.rmdir()
 
 
 def take(path: str) -> Claim | None:

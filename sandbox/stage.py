@@ -125,7 +125,7 @@ def built(state: Path, interpreter: str) -> Iterator[Path]:
     """
     made: claim.Claim | None = None
     try:
-        made = claim.make(str(state), _PREFIX)
+        (made,) = claim.make((str(state),), _PREFIX)
         folder = Path(made.path)
         _guest(folder / GUEST_BUNDLE, interpreter)
         _etc(folder / "etc")

@@ -135,7 +135,7 @@ class Hierarchy(ABC):
 
     def __init__(self, parents: tuple[str, ...]) -> None:
         self.parents = parents
-        self._mark: claim.Claim | None = None
+        self._marks: tuple[claim.Claim, ...] = ()
 
     @abstractmethod
     def ensure(self) -> None:
@@ -148,15 +148,16 @@ class Hierarchy(ABC):
     def claim(self) -> None:
         """Mark what :meth:`fresh` names as ours for as long as we live; no :meth:`sweep` takes it. Raises OSError.
 
-        The mark is an empty group whose folder we hold.
+        The mark is an empty group whose folder we hold, in each hierarchy: a service may share one with us and not
+        another.
         """
-        self._mark = claim.make(self.parents[0])
+        self._marks = claim.make(self.parents)
 
     def fresh(self) -> str:
         """Give a name for a group of ours, which tells who has it to nobody but a sweep. Call :meth:`claim` before."""
-        if self._mark is None:
+        if not self._marks:
             raise RuntimeError("nothing is claimed")
-        return f"{os.path.basename(self._mark.path)}.{claim.fresh_name()}"
+        return f"{os.path.basename(self._marks[0].path)}.{claim.fresh_name()}"
 
     def create(self, name: str, limits: MeterLimits | None = None) -> Meter:
         """Make a group, with limits if they are known; :meth:`fresh` gives a name that a sweep will know.
@@ -193,42 +194,42 @@ class Hierarchy(ABC):
 
         A group that cannot be removed now is left for the next sweep. Names of another form are never touched.
         """
-        owners: dict[str, None] = {}
-        for parent in self.parents:
-            for name in _children(parent):
-                if match := _SWEEPABLE.fullmatch(name):
-                    owners[match[1]] = None
-        return tuple(name for owner in owners for name in self._sweep(owner))
-
-    def _sweep(self, owner: str) -> list[str]:
-        mark = f"{self.parents[0]}/{owner}"
-        taken = claim.take(mark)
-        if taken is None and os.path.isdir(mark):
-            return []
         swept: dict[str, bool] = {}
         for parent in self.parents:
-            for name in _children(parent):
-                if name == owner or name.startswith(f"{owner}."):
-                    try:
-                        remove(f"{parent}/{name}")
-                    except OSError:
-                        swept[name] = False
-                    else:
-                        swept.setdefault(name, True)
-        if taken is not None:
-            taken.release()
-        return [name for name, gone in swept.items() if gone]
+            owners = {match[1]: None for name in _children(parent) if (match := _SWEEPABLE.fullmatch(name))}
+            for owner in owners:
+                for name, gone in _sweep(parent, owner):
+                    swept[name] = gone and swept.get(name, True)
+        return tuple(name for name, gone in swept.items() if gone)
 
     def close(self) -> None:
         """Give up the claim, and remove the parents where they are empty; another service keeps them. Never raises."""
-        if self._mark is not None:
+        for mark in self._marks:
             with contextlib.suppress(OSError):
-                os.rmdir(self._mark.path)
-            self._mark.release()
-            self._mark = None
+                os.rmdir(mark.path)
+            mark.release()
+        self._marks = ()
         for parent in self.parents:
             with contextlib.suppress(OSError):
                 os.rmdir(parent)
+
+
+def _sweep(parent: str, owner: str) -> Iterator[tuple[str, bool]]:
+    """Kill and remove the groups of an owner in one hierarchy, unless he lives; give names, and what is gone."""
+    mark = f"{parent}/{owner}"
+    taken = claim.take(mark)
+    if taken is None and os.path.isdir(mark):
+        return
+    for name in _children(parent):
+        if name == owner or name.startswith(f"{owner}."):
+            try:
+                remove(f"{parent}/{name}")
+            except OSError:
+                yield name, False
+            else:
+                yield name, True
+    if taken is not None:
+        taken.release()
 
 
 # --- files -----------------------------------------------------------------------------------------------------------

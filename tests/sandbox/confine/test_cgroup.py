@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from spenders import BOMB, HOG, SPIN
 
-from sandbox import claim
 from sandbox.confine import cgroup
 from sandbox.confine.cgroup import group as group_module
 from sandbox.errors import SetupError
@@ -298,33 +297,6 @@ def test_our_own_process_cannot_be_added_by_mistake(create: Callable[..., Any]) 
     with pytest.raises(SetupError) as caught:
         create().add(gone.pid)
     assert caught.value.errno == errno.ESRCH
-
-
-def test_a_sweep_takes_the_groups_of_the_dead_and_spares_the_living(
-    hierarchy: cgroup.Hierarchy, start: Callable[[str], Child]
-) -> None:
-    """A group is its owner's who holds the mark; where nobody does, or the mark is gone too, it is swept."""
-    killed, marked, unmarked = claim.fresh_name(), claim.fresh_name(), claim.fresh_name()
-    dead, living, strange = f"{killed}.1", hierarchy.fresh(), fresh_name()
-    for name in (killed, marked, dead, f"{unmarked}.1", living, strange):
-        hierarchy.create(name, PLENTY)
-    orphan = start("import time; time.sleep(60)")
-    for parent in hierarchy.parents:
-        group_module.write(f"{parent}/{dead}/cgroup.procs", str(orphan.pid))
-    try:
-        held = claim.take(f"{hierarchy.parents[0]}/{marked}")
-        assert held is not None
-        assert {killed, dead, f"{unmarked}.1"} <= set(hierarchy.sweep())
-        assert orphan.end() == -signal.SIGKILL
-        assert [left_behind(hierarchy, name) for name in (killed, dead, f"{unmarked}.1")] == [[], [], []]
-        for name in (marked, living, strange):
-            assert left_behind(hierarchy, name) == list(hierarchy.parents)
-        held.release()
-        assert marked in hierarchy.sweep()
-    finally:
-        for parent in hierarchy.parents:
-            for name in (marked, living, strange):
-                group_module.remove(f"{parent}/{name}")
 
 
 def test_groups_can_be_made_after_another_instance_took_the_parents_away(hierarchy: cgroup.Hierarchy) -> None:
