@@ -1,307 +1,186 @@
-"""Every payload of ``payloads/`` through the engine: the verdict, the canaries, what is left, an honest run after it.
+"""Every payload of ``payloads/`` on every engine, by each meter and launcher; and each without its layer, as a control.
 
-A payload is a program whose leading comments say what it wants and what must become of it:
-
-=============================  ========================================================================================
-aim, wall                      what it tries; the layer that must stop it
-expect, exit, signal           the status (``any`` where it is a race); the exit code; the signal's name
-hits, says                     the whole of ``limits_hit``; a word that its output must hold
-limits, stdin, collect         fields of ``Limits``; bytes of standard input; globs
-times, at-once                 how often it is run; how many of these at once
-alone                          it takes so much of the machine that others beside it would get another verdict
-files, skipped                 the names of all files returned; reasons that must be among the skipped
-meters                         the engines it is meant for, ``cgroup watch`` where nothing is said
-open                           why it succeeds today: the test must fail, and says so when it no longer does
-=============================  ========================================================================================
-
-``KEY-watch`` is said of the engine without cgroups. A payload that got what it wanted prints ``ESCAPED``.
-
-Each is run by every engine: by each meter, and by each launcher that is named in ``LAUNCHERS``. Those that are not to
-be alone start when the first test asks for its result, three at a time.
+:mod:`payload` says what a payload's header means. Those that may run beside others start when the first test asks for
+its result; those that are to run alone follow. A verdict, a canary or a leftover that is wrong names its payload.
 """
 
 from __future__ import annotations
 
-import contextlib
+import errno
+import functools
+import json
 import os
 import re
-import secrets
-import socket
-import time
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
+import bpf
 import pytest
+from campaign import LAUNCHERS, METERS, Attacks
+from engines import Outcome
+from payload import FOLDER, LANGUAGES, WALLS, Payload, payloads
 
-from sandbox import Config, Job, LayerMissing, Limits, Result, Sandbox, Status
-from sandbox.config import WarmConfig
+from sandbox import Result, Status
+from sandbox.confine.seccomp import compile_filter, compile_filters, shipped_profiles, shipped_watch_profile
 from sandbox.model import Launcher
 
-METERS = ("cgroup", "watch")
-LAUNCHERS = (Launcher.COLD, Launcher.WARM)
-PAYLOADS = sorted(Path(__file__).with_name("payloads").glob("*.*"))
-LANGUAGES = {".py": "python", ".sh": "bash"}
-SECRET = "FH-CANARY-" + secrets.token_hex(8)
-# Ranges of this process's own, one an engine, so that no other engine's processes are taken for ours.
-UIDS_EACH = 64
-UID_BASE = 2_050_000_000 + os.getpid() % 30_000 * UIDS_EACH * 4
-AT_ONCE = 3
-PATIENCE_SECONDS = 5.0
-WARM_SECONDS = 30.0
+MACHINE = os.uname().machine
+FEWEST = 150
+MOST_WITHOUT_CONTROL = 30
+ALL = [each for meter in METERS for each in payloads(meter)]
 
 
-@dataclass(frozen=True)
-class Canary:
-    """What no payload may read or change."""
-
-    file: Path
-    port: int
-
-    def state(self) -> tuple[Any, ...]:
-        """Give all that would show a touch."""
-        status = self.file.stat()
-        beside = sorted(path.name for path in self.file.parent.iterdir())
-        return self.file.read_text(), status.st_mtime_ns, status.st_mode, status.st_nlink, beside
+def cases() -> list[Any]:
+    """Give every payload with every launcher, those last that run alone."""
+    every = [(payload, launcher) for payload in sorted(ALL, key=lambda each: each.alone) for launcher in LAUNCHERS]
+    return [_case(f"{payload.name}-{payload.meter}-{launcher}", payload, launcher) for payload, launcher in every]
 
 
-def header(path: Path, meter: str) -> dict[str, str]:
-    """Give what the payload's comments say for this meter."""
-    lines = path.read_text(encoding="utf-8").partition("\n\n")[0].splitlines()
-    said = dict(line.removeprefix("# ").split(": ", 1) if ": " in line else (line[2:-1], "") for line in lines)
-    own = {key.removesuffix("-watch"): value for key, value in said.items() if key.endswith("-watch")}
-    return {**said, **(own if meter == "watch" else {})}
+def controlled_cases() -> list[Any]:
+    """Give what has a control to run."""
+    return [_case(f"{each.name}-{each.meter}", each) for each in ALL if each.has_control]
 
 
-@dataclass(frozen=True)
-class Case:
-    """One payload for one engine."""
-
-    path: Path
-    meter: str
-    launcher: Launcher
-
-    @property
-    def said(self) -> dict[str, str]:
-        """What its header says for this meter."""
-        return header(self.path, self.meter)
-
-    @property
-    def alone(self) -> bool:
-        """Whether nothing may run beside it."""
-        return bool({"alone", "at-once"} & self.said.keys())
+def _case(name: str, payload: Payload, *others: Any) -> Any:
+    why = payload.said.get("open") if others else None
+    return pytest.param(payload, *others, id=name, marks=[pytest.mark.xfail(reason=why, strict=True)] if why else [])
 
 
-def cases() -> Iterator[Any]:
-    """Give every payload with every engine it is meant for, those last that run alone."""
-    every = [Case(path, meter, launcher) for launcher in LAUNCHERS for meter in METERS for path in PAYLOADS]
-    for case in sorted(every, key=lambda case: case.alone):
-        if case.meter in case.said.get("meters", "cgroup watch").split():
-            why = case.said.get("open")
-            marks = [pytest.mark.xfail(reason=why, strict=True)] if why else []
-            yield pytest.param(case, id=f"{case.path.name}-{case.meter}-{case.launcher}", marks=marks)
+def told(result: Result | str) -> str:
+    """Say what a run gave, for whoever reads a failure."""
+    if isinstance(result, str):
+        return result
+    status = f"{result.status} {result.limits_hit} {result.exit_code} {result.signal}"
+    return f"{status}\n{result.stdout[:2000]}\n{result.stderr[-2000:]}"
 
 
-@dataclass(frozen=True)
-class Engine:
-    """An engine, the uids of its guests, and what stands while it does nothing; or why there is none."""
-
-    box: Sandbox | str
-    uids: range
-    standing: list[str]
-
-
-@pytest.fixture(scope="module")
-def canary(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Canary]:
-    """Lay a secret file, a secret variable of the service, and a listener on the host's loopback."""
-    folder = tmp_path_factory.mktemp("secrets")
-    folder.chmod(0o777)
-    file = folder / "secret"
-    file.write_text(SECRET)
-    file.chmod(0o666)
-    os.environ["FUMEHOOD_TEST_SECRET"] = SECRET
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        yield Canary(file, listener.getsockname()[1])
-    del os.environ["FUMEHOOD_TEST_SECRET"]
-
-
-@pytest.fixture(scope="module")
-def engines(canary: Canary) -> Iterator[dict[tuple[str, Launcher], Engine]]:
-    """Give an engine for each meter and launcher. Made while the secret is in our environment."""
-    assert canary.file.exists()
-    made = {}
-    with contextlib.ExitStack() as scope:
-        for launcher in LAUNCHERS:
-            for meter in METERS:
-                base = UID_BASE + len(made) * UIDS_EACH
-                made[meter, launcher] = engine(scope, meter, launcher, range(base, base + UIDS_EACH))
-        yield made
-
-
-def engine(scope: contextlib.ExitStack, meter: str, launcher: Launcher, uids: range) -> Engine:
-    """Start one, and wait until it is as it will be between runs."""
-    runtimes = os.environ.get("FUMEHOOD_TEST_RUNTIMES")
-    warm = WarmConfig(enabled=launcher is Launcher.WARM, preloads=WarmConfig().preloads[:2])
-    config = Config(
-        cgroup_parent=None if meter == "cgroup" else "/nonexistent",
-        runtimes_dir=Path(runtimes) if runtimes else None,
-        uid_base=uids.start,
-        slots=len(uids),
-        may_lack=frozenset({"cgroup"}),
-        warm=warm,
-    )
-    try:
-        box = scope.enter_context(Sandbox(config))
-    except LayerMissing as missing:
-        return Engine(str(missing), uids, [])
-    kind = box.host.meter_kind.partition(":")[0]
-    if kind != meter:
-        return Engine(f"there is only the {kind} here", uids, [])
-    until = time.monotonic() + WARM_SECONDS
-    while warm.enabled and not all_wait(box):
-        assert time.monotonic() < until, box.warmth
-        time.sleep(0.05)
-    return Engine(box, uids, living(uids))
-
-
-def all_wait(box: Sandbox) -> bool:
-    """Whether each fork server has all its children at hand."""
-    return all(each["waiting"] == box.config.warm.depth for each in box.warmth)
-
-
-def run(box: Sandbox, case: Case, canary: Canary) -> Result:
-    """Run the payload as its header says."""
-    said = case.said
-    limits = {}
-    for pair in said.get("limits", "").split():
-        name, _, value = pair.partition("=")
-        limits[name] = float(value) if "." in value else int(value)
-    return box.run(
-        Job(
-            code=case.path.read_text(encoding="utf-8"),
-            language=LANGUAGES[case.path.suffix],
-            stdin=bytes(int(said.get("stdin", "0"))),
-            env={"CANARY_FILE": str(canary.file), "CANARY_PORT": str(canary.port)},
-            collect=tuple(said.get("collect", "").split()),
-            limits=Limits(**{"wall_seconds": 20.0, **limits}),  # type: ignore[arg-type]
-            launcher=Launcher.COLD if case.launcher is Launcher.COLD else Launcher.AUTO,
-        )
-    )
-
-
-def attack(box: Sandbox, case: Case, canary: Canary) -> tuple[list[Result], Result]:
-    """Run it as often as it says, then an honest program."""
-    times = int(case.said.get("times", "1"))
-    with ThreadPoolExecutor(int(case.said.get("at-once", "1"))) as pool:
-        results = list(pool.map(lambda _: run(box, case, canary), range(times)))
-    return results, box.run(Job(code="print(6 * 7)"))
+def everything(result: Result) -> str:
+    """Give all words that came out of a run."""
+    return result.stdout + result.stderr + repr(result.files) + repr(result.files_skipped)
 
 
 def check(result: Result, said: dict[str, str]) -> None:
-    """Compare the verdict with what the header demands."""
-    told = f"{result.status} {result.limits_hit} {result.signal}\n{result.stdout[:2000]}\n{result.stderr[-2000:]}"
-    everything = result.stdout + result.stderr + repr(result.files) + repr(result.files_skipped)
-    assert "ESCAPED" not in everything, told
-    assert SECRET not in everything, told
-    assert said["expect"] in ("any", result.status.value), told
+    """Compare a verdict with what the header demands."""
+    assert "ESCAPED" not in everything(result), told(result)
+    assert said["expect"] in ("any", result.status.value), told(result)
     if "exit" in said:
-        assert result.exit_code == int(said["exit"]), told
+        assert result.exit_code == int(said["exit"]), told(result)
     if "signal" in said:
-        assert result.signal is not None, told
-        assert re.search(rf"{said['signal']}$", result.signal), told
+        assert result.signal is not None, told(result)
+        assert re.search(rf"{said['signal']}$", result.signal), told(result)
     if "hits" in said:
-        assert list(result.limits_hit) == said["hits"].split(), told
+        assert list(result.limits_hit) == said["hits"].split(), told(result)
     if "files" in said:
-        assert [file.path for file in result.files] == said["files"].split(), told
-    assert said.get("says", "") in everything, told
-    assert set(said.get("skipped", "").split()) <= {each.reason.value for each in result.files_skipped}, told
+        assert [file.path for file in result.files] == said["files"].split(), told(result)
+    assert said.get("says", "") in everything(result), told(result)
+    assert set(said.get("skipped", "").split()) <= {each.reason.value for each in result.files_skipped}, told(result)
 
 
-def living(uids: range) -> list[str]:
-    """Name the living processes that run under one of the uids."""
-    found = []
-    for status in Path("/proc").glob("[0-9]*/status"):
-        with contextlib.suppress(OSError):
-            text = status.read_text(errors="replace")
-            uid = re.search(r"^Uid:\t(\d+)", text, re.MULTILINE)
-            if uid and int(uid[1]) in uids and "\nState:\tZ" not in text:
-                found.append(text.splitlines()[0])
-    return sorted(found)
-
-
-def threads() -> int:
-    """Count our own."""
-    return len(list(Path("/proc/self/task").iterdir()))
-
-
-def nothing_is_left(engine: Engine) -> None:
-    """What stands is what stood before."""
-    until = time.monotonic() + PATIENCE_SECONDS
-    while (alive := living(engine.uids)) != engine.standing and time.monotonic() < until:
-        time.sleep(0.02)
-    assert alive == engine.standing
-
-
-Attacks = dict[Case, Future[tuple[list[Result], Result]]]
-
-
-@pytest.fixture(scope="module")
-def attacks(
-    request: pytest.FixtureRequest, engines: dict[tuple[str, Launcher], Engine], canary: Canary
-) -> Iterator[Attacks]:
-    """Start all that may run beside others, and have the tests pick up the results."""
-    chosen = [item.callspec.params["case"] for item in request.session.items if "case" in names_of(item)]
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        started = {}
-        for case in chosen:
-            box = engines[case.meter, case.launcher].box
-            if not case.alone and isinstance(box, Sandbox):
-                started[case] = pool.submit(attack, box, case, canary)
-        yield started
-
-
-def names_of(item: Any) -> set[str]:
-    """Name the parameters of a collected test of this file."""
-    return set(item.callspec.params) if item.path == Path(__file__) and hasattr(item, "callspec") else set()
-
-
-@pytest.mark.parametrize("case", list(cases()))
-def test_payload(case: Case, engines: dict[tuple[str, Launcher], Engine], attacks: Attacks, canary: Canary) -> None:
+@pytest.mark.parametrize(("payload", "launcher"), cases())
+def test_payload(payload: Payload, launcher: Launcher, attacks: Attacks, engine_of: Callable[[str], None]) -> None:
     """It gets nothing, its verdict is true, nothing of it stays, and the next run is as if it had never been."""
-    engine = engines[case.meter, case.launcher]
-    if isinstance(engine.box, str):
-        pytest.skip(engine.box)
-    before = canary.state()
-    if case.alone:
-        wait(attacks.values())
-        threads_before = threads()
-        results, honest = attack(engine.box, case, canary)
-        nothing_is_left(engine)
-        assert threads() == threads_before
-    else:
-        results, honest = attacks[case].result()
-    for result in results:
-        check(result, case.said)
-    assert {result.launcher for result in results} >= {case.launcher}
-    assert canary.state() == before
+    engine_of(payload.meter)
+    outcome = attacks.outcome(payload, launcher)
+    for result in outcome.results:
+        assert isinstance(result, Result), result
+        assert outcome.secret not in everything(result), told(result)
+        check(result, payload.said)
+        for name, number, arguments, answer in calls(result):
+            assert answer == filtered(number, arguments, payload.meter), name
+    if "differs" in payload.said:
+        printed = [result.stdout for result in outcome.results if isinstance(result, Result)]
+        assert len(set(printed)) == len(printed), printed
+    assert launcher in {result.launcher for result in outcome.results if isinstance(result, Result)}
+    assert outcome.touches == ()
+    assert outcome.left == ""
+    honest = outcome.honest
+    assert isinstance(honest, Result), honest
     assert (honest.status, honest.stdout, honest.stderr, honest.limits_hit) == (Status.OK, "42\n", "", ())
 
 
-@pytest.mark.parametrize("launcher", LAUNCHERS)
-@pytest.mark.parametrize("meter", METERS)
-def test_nothing_of_all_these_is_left(
-    meter: str, launcher: Launcher, engines: dict[tuple[str, Launcher], Engine], attacks: Attacks
+@pytest.mark.parametrize("controlled", controlled_cases())
+def test_its_control_gets_through(
+    controlled: Payload, attacks: Attacks, uncontrolled: dict[str, dict[str, str]]
 ) -> None:
-    """No process of any of those that ran beside others."""
-    wait(attacks.values())
-    nothing_is_left(engines[meter, launcher])
+    """With the layer off that stops it, the same payload succeeds: so it can tell, and that layer is what stops it."""
+    outcome = attacks.control(controlled)
+    made = [call for result in outcome.results if isinstance(result, Result) for call in calls(result)]
+    if made:
+        same = {name: answer == filtered(number, words, controlled.meter) for name, number, words, answer in made}
+        for name, number, words, answer in made:
+            same[name] &= answer == filtered(number, words, controlled.meter)
+        uncontrolled[controlled.name] = {name: answer for name, _, _, answer in made if same[name]}
+        return
+    word, text = controlled.freed
+    shown = "\n".join(map(told, outcome.results))
+    match word:
+        case "says":
+            assert any(isinstance(each, Result) and text in everything(each) for each in outcome.results), shown
+        case "status":
+            assert {each.status.value for each in outcome.results if isinstance(each, Result)} == {text}, shown
+        case "left":
+            assert outcome.left, shown
+        case "failure":
+            assert any(isinstance(each, str) for each in outcome.results), shown
 
 
-@pytest.mark.parametrize("path", PAYLOADS, ids=lambda path: path.name)
-def test_payload_says_what_it_wants(path: Path) -> None:
-    """Who reads a payload sees its aim, the wall it runs against, and what must become of it."""
-    said = header(path, "cgroup")
-    assert {"aim", "wall", "expect"} <= said.keys()
+def calls(result: Result) -> list[tuple[str, int, list[int], str]]:
+    """Give the bare system calls that a payload has told of: name, number, arguments, answer."""
+    lines = [line.removeprefix("CALL ") for line in result.stdout.splitlines() if line.startswith("CALL ")]
+    return [(str(name), number, arguments, answer) for name, number, arguments, answer in map(json.loads, lines)]
+
+
+def filtered(number: int, arguments: list[int], meter: str) -> str:
+    """Give what the guest's filters answer to a call by their data; every call of a payload must be one they refuse."""
+    answer = filtered_or_allowed(number, arguments, meter)
+    assert answer != bpf.ALLOW, (number, arguments)
+    return answer
+
+
+def filtered_or_allowed(number: int, arguments: list[int], meter: str) -> str:
+    """Give the name of the filters' errno, as Python names it, or that they let it through."""
+    answer = bpf.stacked(filters(meter), number, tuple(arguments), MACHINE)
+    return answer if answer == bpf.ALLOW else errno.errorcode[getattr(errno, answer)]
+
+
+@functools.cache
+def filters(meter: str) -> tuple[bytes, ...]:
+    """Compile what guests of this meter have."""
+    deny_and_allow = compile_filters(*shipped_profiles(), MACHINE)
+    watched = (compile_filter(shipped_watch_profile(), MACHINE),) if meter == "watch" else ()
+    return (*watched, deny_and_allow.deny, deny_and_allow.allow)
+
+
+def test_most_refused_calls_have_a_control_here(attacks: Attacks, uncontrolled: dict[str, dict[str, str]]) -> None:
+    """Of the calls that payloads make, this kernel alone would answer most otherwise."""
+    controls = [each for each in ALL if each.has_control and "from calls import" in each.code]
+    if not controls or not attacks.runs_controls_of(controls):
+        pytest.skip("only where all controls run")
+    made = {(each.name, name) for each in controls for name, *_ in calls_of(attacks.control(each))}
+    found = [name for payload in controls for name in uncontrolled.get(payload.name, ())]
+    assert len(found) < len(made) / 3
+
+
+def calls_of(outcome: Outcome) -> list[tuple[str, int, list[int], str]]:
+    """Give the calls of all its results."""
+    return [call for result in outcome.results if isinstance(result, Result) for call in calls(result)]
+
+
+@pytest.mark.parametrize("payload", [each for each in ALL if each.meter == "cgroup"], ids=lambda each: each.name)
+def test_payload_says_what_it_wants(payload: Payload) -> None:
+    """Its aim, the wall it runs against, what must become of it, and what would let it through."""
+    said = payload.said
+    assert {"aim", "wall", "expect", "control"} <= said.keys()
+    assert re.split(r"\W", said["wall"])[0] in WALLS, said["wall"]
     assert said["expect"] in {"any", *Status}
+    word, rest = payload.control
+    assert word in {"without", "limits", "twice", "given", "none"}
+    assert bool(rest) == (word not in {"twice", "given"})
+
+
+def test_there_are_enough_and_few_without_a_control() -> None:
+    """One program a file, in two languages; what has no control is counted."""
+    names = {path.name for path in FOLDER.iterdir() if path.suffix in LANGUAGES}
+    assert len(names) >= FEWEST
+    assert {path.suffix for path in FOLDER.iterdir() if path.is_file()} == set(LANGUAGES)
+    assert len({each.name for each in ALL if each.control[0] == "none"}) <= MOST_WITHOUT_CONTROL

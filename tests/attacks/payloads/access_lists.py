@@ -1,7 +1,8 @@
 # aim: keep kernel memory that nobody is charged for, in access control lists
-# wall: seccomp: attributes cannot be set
 # expect: ok
 # limits: memory_bytes=33554432
+# wall: seccomp: attributes cannot be set
+# control: without seccomp
 
 import os
 import struct

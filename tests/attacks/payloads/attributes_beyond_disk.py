@@ -1,7 +1,8 @@
 # aim: store bytes in extended attributes, past the disk quota
-# wall: seccomp: attributes cannot be set
 # expect: ok
 # limits: disk_bytes=1048576
+# wall: seccomp: attributes cannot be set
+# control: without seccomp
 
 import os
 

@@ -1,6 +1,7 @@
 # aim: close every descriptor and go on
-# wall: the end of a stream is not the end of the run
 # expect: error
+# wall: verdict: the end of a stream is not the end of the run
+# control: none, there is only the verdict
 
 import os
 import time

@@ -1,9 +1,11 @@
 # aim: hide files from the collection and have nothing said of it
-# wall: what cannot be looked into is told
 # expect: ok
 # collect: closed/x
 # files:
 # skipped: unreadable
+# wall: collection: what cannot be looked into is told
+# control: without capabilities
+# freed: says path='closed/x'
 
 import os
 

@@ -1,9 +1,11 @@
 # aim: hide the whole workspace from the collection
-# wall: what cannot be looked into is told
 # expect: ok
 # collect: **
 # files:
 # skipped: unreadable
+# wall: collection: what cannot be looked into is told
+# control: without capabilities
+# freed: says path='x'
 
 import os
 

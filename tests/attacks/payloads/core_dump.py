@@ -1,7 +1,8 @@
 # aim: leave a core, or start the host's core handler
-# wall: RLIMIT_CORE is 1 and stays so: no file, and no handler either
 # expect: signaled
 # signal: SIGSEGV
+# wall: rlimit: RLIMIT_CORE is 1 and stays so: no file, and no handler either
+# control: without core-limit
 
 import ctypes
 import os

@@ -1,6 +1,8 @@
 # aim: survive the run
-# wall: the pid namespace ends with init
 # expect: ok
+# wall: pid: the namespace ends with init, and takes everyone along
+# control: without pid, meter
+# freed: left
 
 import os
 import signal

@@ -1,7 +1,8 @@
 # aim: exhaust descriptors or the stack of the collection
-# wall: one descriptor a level, no recursion
 # expect: ok
 # collect: **/bottom
+# wall: collection: one descriptor a level, no recursion
+# control: none, there is only the collection
 
 import os
 

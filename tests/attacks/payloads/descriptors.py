@@ -1,6 +1,7 @@
 # aim: use a descriptor that was left open
-# wall: descriptors 0, 1, 2 alone
 # expect: ok
+# wall: init: descriptors 0, 1, 2 alone
+# control: without descriptors
 
 import os
 

@@ -1,6 +1,7 @@
 # aim: use a descriptor that was left open to a shell
-# wall: descriptors 0, 1, 2 alone
 # expect: ok
+# wall: init: descriptors 0, 1, 2 alone
+# control: without descriptors
 
 # From 10 on bash keeps what it redirects.
 for number in {3..9}; do

@@ -1,6 +1,7 @@
 # aim: throw files that all runs share out of memory, to slow neighbours down or to see what they read next
-# wall: seccomp
 # expect: ok
+# wall: seccomp: no advice to let go of pages
+# control: without seccomp
 
 import glob
 import os

@@ -1,7 +1,8 @@
 # aim: look like a kill
-# wall: the raw wait status
 # expect: error
 # exit: 137
+# wall: verdict: the raw wait status
+# control: none, there is only the verdict
 
 import os
 

@@ -1,8 +1,9 @@
 # aim: store more than the disk quota by using every writable place
-# wall: one tmpfs behind all places
 # expect: disk_limit
 # limits: disk_bytes=8388608
 # hits: disk
+# wall: quota: one tmpfs behind all places
+# control: limits disk_bytes=67108864
 
 import os
 

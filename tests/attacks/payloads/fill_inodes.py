@@ -1,15 +1,16 @@
 # aim: make more files than the inode quota
-# wall: nr_inodes of the tmpfs
+# wall: quota: nr_inodes of the tmpfs
 # expect: disk_limit
 # limits: inodes=1000
 # hits: disk
+# control: limits inodes=8192
 
 import os
 
 made = 0
 for place in ("/tmp", "/workspace", "/dev/shm", "/mnt/data"):
     try:
-        for number in range(5000):
+        for number in range(600):
             os.symlink("x" * 100, f"{place}/{place[1:3]}{number}")
             made += 1
     except OSError:

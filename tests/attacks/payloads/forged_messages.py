@@ -1,7 +1,9 @@
 # aim: speak as init would, on every descriptor
-# wall: no guest holds an end of ours
 # expect: error
 # exit: 9
+# wall: wire: no guest holds an end of ours
+# control: without descriptors
+# freed: failure
 
 import os
 

@@ -1,7 +1,8 @@
 # aim: run after the verdict by hooks of the interpreter
-# wall: the process ends for good
 # expect: error
 # exit: 6
+# wall: verdict: the process ends for good
+# control: none, there is only the verdict
 
 import atexit
 import os

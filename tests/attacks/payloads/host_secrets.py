@@ -1,6 +1,7 @@
 # aim: read secrets of the host, straight and by every root and cwd that /proc shows
-# wall: mount namespace
 # expect: ok
+# wall: mount: another root
+# control: without mount
 
 import os
 

@@ -1,6 +1,7 @@
 # aim: read secrets of the host from a shell
-# wall: mount namespace
 # expect: ok
+# wall: mount: another root
+# control: without mount
 
 for path in /etc/shadow /proc/1/environ "$CANARY_FILE" /proc/1/root"$CANARY_FILE" /proc/1/cwd"$CANARY_FILE"; do
   cat "$path" 2>/dev/null && echo "ESCAPED: $path"

@@ -1,8 +1,9 @@
 # aim: outlive the deadline by ignoring signals
-# wall: SIGKILL
+# wall: clock: SIGKILL
 # expect: timeout
-# limits: wall_seconds=1
+# limits: wall_seconds=0.4
 # hits: wall
+# control: limits wall_seconds=30.0
 
 import signal
 import time
@@ -12,5 +13,5 @@ for number in range(1, 65):
         signal.signal(number, signal.SIG_IGN)
     except (OSError, ValueError):
         pass
-while True:
-    time.sleep(1)
+time.sleep(0.8)
+print("ESCAPED")

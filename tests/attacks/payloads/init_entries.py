@@ -1,6 +1,7 @@
 # aim: read what /proc tells of pid 1
-# wall: init is not dumpable
 # expect: ok
+# wall: init: not dumpable
+# control: without not-dumpable
 
 import os
 

@@ -1,6 +1,7 @@
 # aim: read how the host was booted
-# wall: masked entries of /proc
 # expect: ok
+# wall: mount: masked entries of /proc
+# control: without masks
 
 if open("/proc/cmdline").read().strip():
     print("ESCAPED")

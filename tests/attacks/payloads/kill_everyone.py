@@ -1,7 +1,8 @@
 # aim: kill all that can be seen
-# wall: the pid namespace
 # expect: signaled
 # signal: SIGKILL
+# wall: pid: there is nobody else
+# control: none, without it the signal would go to all that is the uid's
 
 import os
 

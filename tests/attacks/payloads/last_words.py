@@ -1,8 +1,9 @@
 # aim: write just before being killed
-# wall: the pipe is drained at the end
 # expect: signaled
 # signal: SIGKILL
 # says: LAST WORDS
+# wall: output: the pipe is drained at the end
+# control: none, there is only the output
 
 import os
 

@@ -1,9 +1,11 @@
 # aim: have links, FIFOs, sockets and devices followed when results are collected
-# wall: collection follows and waits for nothing
 # expect: ok
 # collect: **
 # files: honest.txt
 # skipped: symlink special unreadable
+# wall: collection: nothing is followed, nothing waited for
+# control: without links
+# freed: says root:x:0:0
 
 import os
 import socket

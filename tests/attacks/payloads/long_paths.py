@@ -1,9 +1,10 @@
 # aim: have a path cut to another file's name
-# wall: what cannot be named is not returned
 # expect: ok
 # collect: **
 # files:
 # skipped: unreadable
+# wall: collection: what cannot be named is not returned
+# control: none, there is only the collection
 
 import os
 

@@ -1,17 +1,22 @@
 # aim: burn CPU after the main thread ended
-# wall: CPU meter
+# wall: meter: CPU
 # expect: cpu_limit
-# limits: cpu_seconds=0.5
+# limits: cpu_seconds=0.3
 # hits: cpu
+# control: limits cpu_seconds=30.0
 
 import ctypes
+import os
 import threading
+import time
 
 
 def work():
-    while True:
+    while time.process_time() < 0.8:
         pass
+    os.write(1, b"ESCAPED")
+    os._exit(0)
 
 
 threading.Thread(target=work).start()
-ctypes.CDLL(None).syscall(60, 0)
+ctypes.CDLL(None).pthread_exit(None)

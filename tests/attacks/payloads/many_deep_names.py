@@ -1,9 +1,10 @@
 # aim: make the collection slower than its account may take
-# wall: matching is linear and bounded in time
 # expect: ok
 # collect: **
 # limits: inodes=65536
 # meters: cgroup
+# wall: collection: matching is linear and bounded in time
+# control: none, there is only the collection
 
 import os
 

@@ -1,6 +1,7 @@
 # aim: learn the service's pid, when it started and how many runs it has had
-# wall: what guests can see of the host has random names
 # expect: ok
+# wall: mount: what guests can see of the host has random names
+# control: without random-names
 
 import re
 

@@ -1,29 +1,22 @@
-# aim: reach the host's loopback, the metadata service and the neighbourhood
-# wall: net namespace
+# aim: reach the host's loopback, by either family and by name
+# wall: net: a namespace with a loopback of its own
 # expect: ok
+# control: without net
 
 import os
 import socket
 
-targets = [
-    ("127.0.0.1", int(os.environ["CANARY_PORT"])),
-    ("169.254.169.254", 80),
-    ("10.0.0.1", 53),
-    ("::1", int(os.environ["CANARY_PORT"])),
-]
-for target in targets:
+for host in ("127.0.0.1", "localhost", "127.1.2.3", "0.0.0.0", "::1", "::ffff:127.0.0.1"):
     try:
-        socket.create_connection(target, 0.5)
-        print("ESCAPED:", target)
+        socket.create_connection((host, int(os.environ["CANARY_PORT"])), 1)
+        print("ESCAPED:", host)
     except OSError:
         pass
-for _, name in socket.if_nameindex() if hasattr(socket, "no") else []:
-    print(name)
-interfaces = [line.split(":")[0].strip() for line in open("/proc/net/dev") if ":" in line]
-if interfaces != ["lo"]:
-    print("ESCAPED:", interfaces)
+datagram = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+datagram.connect(("127.0.0.1", int(os.environ["CANARY_UDP_PORT"])))
 try:
-    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"x", ("8.8.8.8", 53))
-    print("ESCAPED: a datagram left")
+    datagram.send(b"x")
+    datagram.send(b"x")  # where nobody listens the second is told of it
+    print("ESCAPED: a datagram")
 except OSError:
     pass

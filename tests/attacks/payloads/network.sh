@@ -1,8 +1,7 @@
 # aim: reach the host's loopback from a shell
-# wall: net namespace
+# wall: net: a namespace with a loopback of its own
 # expect: ok
+# control: without net
 
-for target in "127.0.0.1/$CANARY_PORT" 169.254.169.254/80; do
-  (exec 3<>"/dev/tcp/$target") 2>/dev/null && echo "ESCAPED: $target"
-done
+(exec 3<>"/dev/tcp/127.0.0.1/$CANARY_PORT") 2>/dev/null && echo "ESCAPED: $CANARY_PORT"
 exit 0

@@ -1,7 +1,8 @@
 # aim: write what no decoder likes
-# wall: replacement, exact counts
 # expect: ok
 # hits: output
+# wall: output: replacement, exact counts
+# control: none, there is only the output
 
 import os
 

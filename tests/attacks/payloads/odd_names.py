@@ -1,8 +1,10 @@
 # aim: break the collection by names
-# wall: names are bytes until they prove to be text
 # expect: ok
 # collect: **
 # skipped: name
+# wall: collection: names are bytes until they prove to be text
+# control: without name-checks
+# freed: failure
 
 import os
 

@@ -1,9 +1,10 @@
 # aim: break or delay supervision by a descendant that holds, writes and reads the streams
-# wall: events are asked for anew after the end
 # expect: ok
 # stdin: 3000000
-# times: 80
 # at-once: 8
+# wall: verdict: the run ends with its main process
+# control: none, it is our supervision that is tried
+# times: 32
 
 import os
 import select

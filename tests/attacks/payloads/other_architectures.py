@@ -1,6 +1,9 @@
 # aim: make calls by the x32 numbers and by int 0x80
-# wall: seccomp looks at the architecture
 # expect: ok
+# wall: seccomp: it looks at the architecture
+# control: without seccomp
+# machines: x86_64
+# absent: uml
 
 import ctypes
 import mmap

@@ -1,6 +1,7 @@
 # aim: find words of the service in the interpreter that was forked for us
-# wall: the fork server holds no secret
 # expect: ok
+# wall: fresh: the fork server holds no secret
+# control: given
 
 import re
 

@@ -1,8 +1,9 @@
 # aim: hit a limit of its own and blame the sandbox
-# wall: verdicts rest on the kernel's counts
 # expect: error
 # exit: 4
 # hits:
+# wall: verdict: it rests on the kernel's counts
+# control: none, there is only the verdict
 
 import os
 import resource

@@ -1,7 +1,8 @@
 # aim: keep memory in pipes
-# wall: per-user pipe quota of a uid of its own
 # expect: ok
 # limits: open_files=1024
+# wall: uid: the kernel's quota of pipes for any uid but root's
+# control: none, no uid but root's is without it
 
 import fcntl
 import os

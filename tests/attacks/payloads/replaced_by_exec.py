@@ -1,9 +1,10 @@
 # aim: become another program and sleep
-# wall: the pidfd follows the process
+# wall: clock: the pidfd follows the process
 # expect: timeout
-# limits: wall_seconds=1
+# limits: wall_seconds=0.4
 # hits: wall
+# control: limits wall_seconds=30.0
 
 import os
 
-os.execv("/bin/sleep", ["sleep", "100"])
+os.execv("/bin/sh", ["sh", "-c", "sleep 0.8; echo ESCAPED"])

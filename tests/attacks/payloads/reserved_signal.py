@@ -1,7 +1,8 @@
 # aim: die of a signal that the C library keeps for itself
-# wall: the name of any signal can be told
 # expect: signaled
 # signal: 33
+# wall: verdict: any signal has a name
+# control: none, there is only the verdict
 
 import os
 

@@ -1,6 +1,7 @@
 # aim: gain rights by setuid programs
-# wall: no_new_privs, nosuid, one uid
 # expect: ok
+# wall: no_new_privs: and nosuid, and one uid
+# control: none, three walls stand in one line
 
 find / -xdev -perm /6000 -type f 2>/dev/null | head -20 | while read -r program; do
   case $program in

@@ -1,11 +1,14 @@
 # aim: end or stop pid 1 by every signal and every way to send one
-# wall: pid 1 ignores what it does not handle
 # expect: ok
+# wall: init: every signal at its default, which pid 1 then never gets
+# control: without default-signals
+# freed: failure
 
 import ctypes
 import fcntl
 import os
 import signal
+import time
 
 libc = ctypes.CDLL(None)
 pidfd = os.pidfd_open(1)
@@ -20,3 +23,4 @@ fcntl.fcntl(reader, fcntl.F_SETOWN, 1)
 fcntl.fcntl(reader, 10, signal.SIGKILL)
 fcntl.fcntl(reader, fcntl.F_SETFL, fcntl.fcntl(reader, fcntl.F_GETFL) | os.O_ASYNC)
 os.write(writer, b"x")
+time.sleep(0.3)  # for whatever was sent to arrive

@@ -1,7 +1,8 @@
 # aim: keep kernel memory that nobody is charged for, in the options of sockets
-# wall: seccomp, the option quota of the run's own network
 # expect: ok
 # limits: memory_bytes=33554432
+# wall: seccomp: and the option quota of the run's own network
+# control: without seccomp, socket-quota
 
 import socket
 import struct

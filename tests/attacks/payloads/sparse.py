@@ -1,8 +1,9 @@
-# aim: take a petabyte, sparse or allocated
-# wall: file size limit and the tmpfs quota
+# aim: take a petabyte, or just more than there is, sparse or allocated
+# wall: quota: and the limit on a file's size
 # expect: ok
 # limits: disk_bytes=16777216
 # collect: **
+# control: limits disk_bytes=67108864
 
 import os
 

@@ -1,7 +1,8 @@
 # aim: never read a long standard input
-# wall: writing to the guest never blocks the service
 # expect: ok
 # stdin: 8000000
+# wall: verdict: writing to the guest never blocks the service
+# control: none, it is our supervision that is tried
 
 import time
 

@@ -1,8 +1,10 @@
 # aim: keep memory in System V segments that nobody has attached
-# wall: memory meter
 # expect: memory_limit
 # expect-watch: signaled
 # limits: memory_bytes=134217728
+# wall: meter: under a watch seccomp
+# control: limits memory_bytes=1073741824
+# control-watch: without seccomp
 
 import ctypes
 

@@ -1,8 +1,10 @@
 # aim: keep kernel memory in semaphores and messages of System V
-# wall: memory meter; under a watch seccomp
 # expect: memory_limit
 # expect-watch: error
 # limits: memory_bytes=67108864
+# wall: meter: under a watch seccomp
+# control: limits memory_bytes=536870912
+# control-watch: without seccomp
 
 import ctypes
 

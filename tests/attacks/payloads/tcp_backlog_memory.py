@@ -1,8 +1,9 @@
 # aim: keep memory in connections that nobody has accepted and whose other ends are closed
-# wall: memory limit: the service looks at what waits unaccepted
 # expect: memory_limit
 # limits: memory_bytes=33554432 wall_seconds=15 open_files=512
 # hits: memory
+# wall: meter: the service looks at what waits unaccepted
+# control: limits memory_bytes=1073741824
 
 import socket
 import time

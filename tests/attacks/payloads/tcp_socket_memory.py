@@ -1,8 +1,10 @@
 # aim: keep memory in TCP buffers on our own loopback
-# wall: memory meter (v1: memory.kmem.tcp)
 # expect: ok
 # expect-watch: memory_limit
 # limits: memory_bytes=33554432 wall_seconds=10
+# wall: meter: of version 1 memory.kmem.tcp
+# control: without meter
+# control-watch: without meter
 
 import socket
 import time

@@ -1,6 +1,7 @@
 # aim: exec from a thread that is not the main one
-# wall: the pid stays the leader's
 # expect: error
+# wall: verdict: the pid stays the leader's
+# control: none, there is only the verdict
 
 import os
 import threading

@@ -1,7 +1,8 @@
 # aim: reopen, resize and read our own output pipes
-# wall: the host's ends are other descriptions
 # expect: ok
 # stdin: 1000000
+# wall: wire: the host's ends are other descriptions
+# control: none, it is our supervision that is tried
 
 import fcntl
 import os

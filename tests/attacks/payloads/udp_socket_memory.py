@@ -1,8 +1,9 @@
 # aim: keep memory in UDP buffers on our own loopback
-# wall: memory meter (v1: memory.kmem.tcp, which counts all inet sockets once it has a limit)
 # expect: any
 # expect-watch: memory_limit
 # limits: memory_bytes=33554432 wall_seconds=10 open_files=512
+# wall: meter: of version 1 memory.kmem.tcp, which then counts all inet sockets
+# control: without meter
 
 import socket
 import time

@@ -1,14 +1,15 @@
 # aim: keep memory in the buffers of unix sockets
-# wall: memory meter
+# wall: meter
 # expect: memory_limit
-# limits: memory_bytes=67108864 open_files=512
+# limits: memory_bytes=33554432 open_files=512
 # open-watch: nothing tells a watch what unix sockets hold (docs/limits.md)
+# control: limits memory_bytes=268435456 open_files=512
 
 import socket
 
 pairs = []
 held = 0
-while held < 200 << 20:
+while held < 60 << 20 and len(pairs) < 250:
     pairs.append(socket.socketpair())
     for each in pairs[-1]:
         try:

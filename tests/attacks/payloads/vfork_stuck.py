@@ -1,12 +1,18 @@
-# aim: wait where a signal does not reach
-# wall: a vfork parent can be killed
+# aim: wait where a signal does not reach: for a child that shares our memory and has not become a program yet
+# wall: clock: who waits for vfork can be killed
 # expect: timeout
-# limits: wall_seconds=1
+# limits: wall_seconds=0.4
 # hits: wall
+# control: limits wall_seconds=30.0
 
-import ctypes
+import os
 import time
 
-if ctypes.PyDLL(None).syscall(56, 0x4000 | 17, 0, 0, 0, 0) == 0:
-    while True:
-        time.sleep(1)
+os.mkfifo("/tmp/fifo")
+if os.fork() == 0:
+    time.sleep(0.8)
+    os.open("/tmp/fifo", os.O_WRONLY)
+    os._exit(0)
+# The child opens the FIFO before it becomes a program, and we stand until it has.
+os.posix_spawn("/bin/true", ["true"], {}, file_actions=[(os.POSIX_SPAWN_OPEN, 9, "/tmp/fifo", os.O_RDONLY, 0)])
+print("ESCAPED")

@@ -1,6 +1,7 @@
 # aim: write where nothing may be written
-# wall: the root is read-only
 # expect: ok
+# wall: mount: the root is read-only
+# control: without read-only
 
 import os
 

@@ -1,7 +1,8 @@
 # aim: hide memory behind main threads that have ended
-# wall: memory meter
+# wall: meter
 # expect: memory_limit
-# limits: memory_bytes=268435456 wall_seconds=8
+# limits: memory_bytes=67108864
+# control: limits memory_bytes=536870912
 
 import ctypes
 import os
@@ -10,14 +11,14 @@ import time
 
 
 def hog():
-    time.sleep(0.3)
-    held = bytearray(100 << 20)
-    time.sleep(1)
+    time.sleep(0.2)
+    held = bytearray(25 << 20)
+    time.sleep(0.5)
     os._exit(0 if held is not None else 1)
 
 
 children = []
-for _ in range(7):
+for _ in range(4):
     child = os.fork()
     if child == 0:
         threading.Thread(target=hog).start()
@@ -25,5 +26,5 @@ for _ in range(7):
     children.append(child)
 survived = [os.waitpid(child, 0)[1] for child in children].count(0)
 if survived > 2:
-    print("ESCAPED:", survived * 100, "MiB at once")
+    print("ESCAPED:", survived * 25, "MiB at once")
 os._exit(5)

@@ -1,0 +1,16 @@
+# aim: put a program on a socket, enlarge its buffers, change its protocol
+# wall: seccomp
+# expect: ok
+# control: without seccomp
+
+from calls import *
+
+import socket
+
+inet = socket.socket().detach()
+inet6 = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM).detach()
+for option in (8, 26, 50, 51, 52):
+    call("setsockopt", inet, 1, option, BAD, 4)
+    call("setsockopt", inet, HIGH | 1, option, BAD, 4)
+call("setsockopt", inet, 6, 31, BAD, 4)
+call("setsockopt", inet6, 41, 6, BAD, 64)
