@@ -37,6 +37,9 @@ _KILL_GRACE_SECONDS = 5.0
 _ACCOUNT_SECONDS = 20.0
 _SHORTEST_LOOK_SECONDS = 0.002
 _CONNECTIONS_SECONDS = 0.25
+_SMALL_BYTES = 4096
+_SMALL_READS = 64
+_BREATH_SECONDS = 0.001
 
 
 class Cancel:
@@ -106,6 +109,7 @@ class _Watchman:
         self._stdin = memoryview(plan.stdin)
         limit, keep = plan.limits.output_bytes, plan.output_keep
         self._kept = {child.stdout: _Kept(limit, keep), child.stderr: _Kept(limit, keep)}
+        self._small_reads = 0
         self._cause: Cause | None = None
         self._due: dict[str, float] = {}
         self._over: dict[str, Any] | None = None
@@ -140,19 +144,30 @@ class _Watchman:
             self._due["connections"] = self._started + _CONNECTIONS_SECONDS
         self._hear(child.said)
         while self._done is None:
-            now = time.monotonic()
-            timeout = max(0.0, min(self._due.values()) - now)
-            for key, _ in self._selector.select(timeout):
-                if key.fd in self._selector.get_map():  # one event's answer may have closed what the next is about
-                    key.data(key.fileobj)
+            self._wait()
             if not self._look_at_clock():
                 break
         return self._exit()
+
+    def _wait(self) -> None:
+        """Wait for a descriptor or for what is due next, and answer those that have something."""
+        now = time.monotonic()
+        timeout = max(0.0, min(self._due.values()) - now)
+        events = self._selector.select(timeout)
+        if time.monotonic() - now > _BREATH_SECONDS:  # there was time to breathe
+            self._small_reads = 0
+        for key, _ in events:
+            if key.fd in self._selector.get_map():  # one event's answer may have closed what the next is about
+                key.data(key.fileobj)
+        if self._small_reads >= _SMALL_READS:
+            # Who writes byte by byte is read a thousand times a second: more would cost us what it costs him.
+            time.sleep(_BREATH_SECONDS)
 
     # --- descriptors ---
 
     def _on_output(self, stream: FileIO) -> None:
         data = self._read(stream, _READ_BYTES)
+        self._small_reads = self._small_reads + 1 if len(data or b"") < _SMALL_BYTES else 0
         if data == b"":
             self._forget(stream)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import os
 import socket
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -20,7 +22,7 @@ from sandbox.errors import SetupError
 from sandbox.guest import wire
 from sandbox.meter import Reading
 from sandbox.model import Cause, Child, Launcher, OnOutputLimit, OutputKeep, Plan
-from sandbox.supervise import Cancel, _Kept, supervise
+from sandbox.supervise import Cancel, _Kept, _Watchman, supervise
 
 
 class Numbers:
@@ -280,6 +282,21 @@ def test_a_flood_ends_a_run_that_may_write_what_it_likes(stage: Stage, monkeypat
     end = supervise(stage.child, replace(_limited(output_bytes=10), flood_bytes=1000))
     assert end.cause is Cause.OUTPUT
     assert end.stdout.total_bytes + end.stderr.total_bytes == 1200
+
+
+def test_who_writes_byte_by_byte_is_not_read_byte_by_byte(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reading costs us about what writing costs the guest; so after a while we wait for more to come together."""
+    reads = []
+    real = _Watchman._read
+    monkeypatch.setattr(
+        _Watchman, "_read", lambda self, stream, most: (reads.append(most), real(self, stream, most))[1]
+    )
+    monkeypatch.setattr("sandbox.supervise._KILL_GRACE_SECONDS", 0.05)
+    code = "import os\nfor _ in range(50_000): os.write(1, b'x')"
+    with subprocess.Popen([sys.executable, "-c", code], stdout=stage.stdout):
+        end = supervise(stage.child, _limited(wall_seconds=2.0))
+    assert end.stdout.total_bytes == 50_000
+    assert len(reads) < 5_000
 
 
 def test_a_kill_on_output_keeps_the_first_bytes(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
