@@ -154,6 +154,8 @@ def test_who_is_patient_leaves_half_to_the_others_and_waits_behind_them(nest: Ne
         callers.append(call("other"))
         callers[-1].join(0.2)
     assert served == ["patient"] * 2 + ["other"] * 2
+    staging.allowed.release()
+    until(lambda: len(served) == 5)
     for _ in range(40):
         staging.allowed.release()
     for each in callers:
