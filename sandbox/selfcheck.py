@@ -23,7 +23,10 @@ _SECONDS = 10.0
 _COMING_UP_SECONDS = 60.0
 _LOOK_SECONDS = 0.02
 _WARM_REMEDY = "let the service's user namespaces hold further ones; until then every run is cold, and as safe"
-_UNBOUND = "so CPU is not throttled, and memory in files and pipes does not count towards memory_bytes (docs/limits.md)"
+_UNBOUND = (
+    "so CPU is not throttled, and memory in files, pipes and unix sockets does not count towards memory_bytes "
+    "(docs/limits.md)"
+)
 _CORE_PATTERN = Path("/proc/sys/kernel/core_pattern")
 
 

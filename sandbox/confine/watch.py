@@ -3,8 +3,7 @@
 It samples the run's process tree with psutil, so it sees late (``poll_seconds``), misses what lives and dies between
 two looks without being waited for, and does not throttle: ``MeterLimits.cpus`` is not enforced. Per-process bounds
 come from :mod:`sandbox.confine.rlimit`; the supervisor reads the numbers and decides to kill. Of the memory that no
-process has mapped it sees what TCP and UDP sockets hold, takes unix sockets for what they may hold, and does not see
-what is in files on a tmpfs and in pipes.
+process has mapped it sees what TCP and UDP sockets hold, and not what is in files on a tmpfs, pipes and unix sockets.
 
 Source for the numbers: Documentation/filesystems/proc.rst of Linux 6.18 (stat, statm, status, smaps_rollup).
 """
@@ -36,8 +35,6 @@ _QUIET_ROUNDS = 3
 _KILL_PAUSE_SECONDS = 0.002
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE")
 _FEW_SOCKETS = 4
-_FREE_UNIX_SOCKETS = 64
-_SEND_BUFFER = Path("/proc/sys/net/core/wmem_default")  # the filters of a watched run let nobody enlarge it
 _DEAD = (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD)
 
 
@@ -229,36 +226,27 @@ def _rss_bytes_of_threads(pid: int) -> int:
 
 
 def _socket_bytes(pid: int) -> int:
-    """Return what the sockets of the process's network namespace hold.
+    """Return what waits in the TCP and UDP sockets of the process's network namespace, in either direction.
 
-    Of TCP and UDP it is what waits in them, in either direction. Going through the tables costs milliseconds on a
-    machine with much memory, counting the sockets does not: what a few of them hold is left out. Of the others, which
-    in a run can only be unix sockets, no file tells what waits: each beyond the first few is taken for all it may hold.
+    Going through the tables costs milliseconds on a machine with much memory, counting the sockets does not: what a
+    few of them hold is left out.
     """
     net = Path(f"/proc/{pid}/net")
     held = 0
     with contextlib.suppress(OSError, ValueError):
-        used, inet = _sockets(net)
-        if used - inet > _FREE_UNIX_SOCKETS:
-            held += (used - inet - _FREE_UNIX_SOCKETS) * int(_SEND_BUFFER.read_text())
-        if inet > _FEW_SOCKETS:
-            for name in ("tcp", "tcp6", "udp", "udp6"):
-                for line in (net / name).read_text().splitlines()[1:]:
-                    sent, _, received = line.split()[4].partition(":")
-                    held += int(sent, 16) + int(received, 16)
+        counts = [
+            int(line.split()[2])
+            for name in ("sockstat", "sockstat6")
+            for line in (net / name).read_text().splitlines()
+            if line.startswith(("TCP", "UDP:", "UDP6:"))
+        ]
+        if sum(counts) <= _FEW_SOCKETS:
+            return 0
+        for name in ("tcp", "tcp6", "udp", "udp6"):
+            for line in (net / name).read_text().splitlines()[1:]:
+                sent, _, received = line.split()[4].partition(":")
+                held += int(sent, 16) + int(received, 16)
     return held
-
-
-def _sockets(net: Path) -> tuple[int, int]:
-    """Count the sockets of a network namespace, and those of them that are TCP's or UDP's."""
-    used = inet = 0
-    for name in ("sockstat", "sockstat6"):
-        for line in (net / name).read_text().splitlines():
-            if line.startswith("sockets: used"):
-                used = int(line.split()[2])
-            elif line.startswith(("TCP", "UDP:", "UDP6:")):
-                inet += int(line.split()[2])
-    return used, inet
 
 
 def _uncounted(look: _Look) -> _Look:

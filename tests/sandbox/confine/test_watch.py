@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import psutil
@@ -234,32 +233,6 @@ time.sleep(60)
         _go(process)
         assert _line(process) == "udp"
         assert watch.read().memory_bytes > resident + 2 * MIB
-
-
-def test_unix_sockets_are_taken_for_what_they_may_hold(start: Callable[..., subprocess.Popen[str]]) -> None:
-    """The first few are free, empty ones count as well: no file tells what waits in them."""
-    process = start(
-        """
-import socket
-kept = [socket.socketpair() for _ in range(32)]
-print("few", flush=True)
-input()
-kept += [socket.socketpair() for _ in range(32)]
-print("many", flush=True)
-input()
-""",
-        "unshare",
-        "-Urn",
-    )
-    assert _line(process) == "few"
-    watch = Watch(LIMITS)
-    watch.add(process.pid)
-    resident = psutil.Process(process.pid).memory_info().rss
-    assert watch.read().memory_bytes < resident + 2 * MIB
-    _go(process)
-    assert _line(process) == "many"
-    each_bytes = int(Path("/proc/sys/net/core/wmem_default").read_text())
-    assert watch.read().memory_bytes >= resident + 64 * each_bytes
 
 
 def test_pages_shared_after_a_fork_are_no_reason_to_be_over_the_bound(
