@@ -45,20 +45,19 @@ def main() -> None:
 
 
 def _held(options: contest.Options, preload: Preload, depth: int) -> dict[str, int]:
-    """Give what all processes of one fork server hold in bytes, by the kernel's names (proc_pid_smaps(5))."""
+    """Give what all processes of one fork server hold in bytes, by the kernel's names."""
     with contest.engine(options, WarmConfig(preloads=(preload,), depth=depth)) as box:
         contest.until_full(box)
-        held = {"Pss": 0, "VmPTE": 0}
+        held = {"Pss": sum(box.warm_memory_bytes().values()), "VmPTE": 0}
         for process in psutil.Process().children(recursive=True):
             with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-                held["Pss"] += _bytes(process.pid, "smaps_rollup", "Pss")
-                held["VmPTE"] += _bytes(process.pid, "status", "VmPTE")
+                held["VmPTE"] += _page_table_bytes(process.pid)
         return held
 
 
-def _bytes(pid: int, file: str, name: str) -> int:
-    for line in Path(f"/proc/{pid}/{file}").read_text(encoding="ascii").splitlines():
-        if line.startswith(f"{name}:"):
+def _page_table_bytes(pid: int) -> int:
+    for line in Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines():
+        if line.startswith("VmPTE:"):
             return int(line.split()[1]) * 1024
     return 0
 

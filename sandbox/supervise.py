@@ -251,9 +251,9 @@ class _Watchman:
         due = [name for name, when in self._due.items() if when <= now]
         if "wall" in due:
             self._end(Cause.WALL)
-        if "cpu" in due or "meter" in due:
+        if self._cause is None and ("cpu" in due or "meter" in due):
             self._look_at_meter(now)
-        if "connections" in due:
+        if self._cause is None and "connections" in due:
             self._look_at_connections(now)
         if "account" in due:
             raise SetupError("init", 0, f"no account of the workspace within {_ACCOUNT_SECONDS:g} s")

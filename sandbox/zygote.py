@@ -113,9 +113,10 @@ class Zygotes:
         return plan.cpus != 1 or any(_READ_AT_IMPORT.match(name) for name in plan.own_env)
 
     def _start(self, preload: Preload) -> Server:
-        held = sum(self.memory_bytes().values()) if preload.imports else 0
-        if preload.imports and held >= self._warm.memory_bytes:
-            raise SetupError("fork server", 0, f"the others hold {held} bytes, of {self._warm.memory_bytes} for all")
+        if preload.imports:
+            held, most = sum(self.memory_bytes().values()), self._warm.memory_bytes
+            if held >= most:
+                raise SetupError("fork server", 0, f"the others hold {held} bytes, of {most} for all")
         with contextlib.ExitStack() as scope:
             uid = self._slots.lend(scope) if self._slots else None
             started = self._starter.start(scope, self._argv, uid)

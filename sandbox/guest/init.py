@@ -1,15 +1,14 @@
 """The first process of a run, its pid 1: build the root, lock down, report how the guest ended.
 
 Theory of operation. This process has its own user, pid, mount, net, ipc, uts and cgroup namespaces, from bwrap for a
-cold run or from the clone of a fork server for a warm one, and all capabilities over them (none over the machine).
-Its interpreter has been made ready to be forked (:mod:`.image`). ``serve`` gives up for good all new privileges and
-forks the process that will become the guest (:mod:`.become`), which is confined and rehearses while
-init makes the fixed part of the guest's root and enters it, and gives up most of the kernel by a seccomp filter of
-its own. Then both wait for a job, a warm one perhaps for long. With the job init finishes the
-root and gives up the rest: being dumpable, and its capabilities. No line of the guest's runs before the host opens
-the gate, and init itself never runs one. It reaps whatever the guest leaves, reports the raw wait status of its main
-process, kills the rest (the pid namespace is all there is), walks the workspace, and ends; its end takes the
-namespaces with it.
+cold run or from the clone of a fork server for a warm one, and all capabilities over them (none over the machine). Its
+interpreter has been made ready to be forked (:mod:`.image`). ``serve`` gives up for good all new privileges and forks
+the process that will become the guest (:mod:`.become`), which is confined and rehearses while init makes the fixed part
+of the guest's root and enters it, and gives up most of the kernel by a seccomp filter of its own. Then both wait for a
+job, a warm one perhaps for long. With the job init finishes the root and gives up the rest: being dumpable, and its
+capabilities. No line of the guest's runs before the host opens the gate, and init itself never runs one. It reaps
+whatever the guest leaves, reports the raw wait status of its main process, kills the rest (the pid namespace is all
+there is), walks the workspace, and ends; its end takes the namespaces with it.
 
 Against the guest: init is not dumpable before the guest exists, so ``/proc/1/{mem,environ,fd,…}`` refuse it; all its
 signals are at their default, which for pid 1 means that nothing inside can deliver one; seccomp lets nobody ``prlimit``

@@ -21,7 +21,8 @@ four-byte little-endian length, then one value in the encoding below. In order::
     init -> become  go       with that and the gate's byte, the guest runs
     init -> host    ready    it went; when, by CLOCK_MONOTONIC
     init -> host    over     the guest's main process has ended: its raw wait status and resource usage
-                             (init now kills and reaps every other process, then walks the workspace)
+                             (init now kills and reaps every other process, then walks the workspace; where the
+                             job collects nothing, it only kills them, and over and done come at once)
     init -> host    file     one per collected file
     init -> host    done     what was skipped, whether the disk was full; init ends, and with it the pid namespace
 

@@ -306,3 +306,18 @@ def test_sockets_work_within_the_run(runner: Runner) -> None:
         "    print(s.accept()[0].recv(9))"
     )
     assert runner.run(Job(code=code)).stdout == "b'hi'\n" * 4
+
+
+def test_init_has_no_power_left_and_a_filter_of_its_own(runner: Runner) -> None:
+    """As the kernel tells: one filter on top of whatever the service itself is under, as the guest has two or three."""
+    code = """
+import json
+def status(pid):
+    return dict(line.split(":\\t") for line in open(f"/proc/{pid}/status").read().splitlines() if ":\\t" in line)
+names = ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb", "NoNewPrivs", "Seccomp")
+init = status(1)
+fewer = int(status("self")["Seccomp_filters"]) - int(init["Seccomp_filters"])
+print(json.dumps([[int(init[name], 16) for name in names], fewer]))
+"""
+    result = runner.run(Job(code=code))
+    assert json.loads(result.stdout) == [[0, 0, 0, 0, 0, 1, 2], 2 if "watch" in result.layers else 1]
