@@ -7,6 +7,7 @@ was put together before and reads no more of the answer than it must, so that wh
 from __future__ import annotations
 
 import contextlib
+import functools
 import json
 import os
 import re
@@ -76,13 +77,18 @@ def _complaint(answer: bytes) -> str:
 
 
 class Client:
-    """One connection that is kept."""
+    """One connection that is kept, made at the first call: the service closes one on which nothing is asked."""
 
     def __init__(self, address: tuple[str, int], key: str | None = None) -> None:
         self._key = f"X-API-Key: {key}\r\n" if key else ""
+        self._address = address
         self._host = f"{address[0]}:{address[1]}"
-        self._socket = socket.create_connection(address, timeout=_ANSWER_SECONDS)
-        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    @functools.cached_property
+    def _socket(self) -> socket.socket:
+        made = socket.create_connection(self._address, timeout=_ANSWER_SECONDS)
+        made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        return made
 
     def request(self, path: str, body: object) -> bytes:
         """Give the bytes of a request."""
