@@ -61,6 +61,9 @@ class Slots:
             except BlockingIOError:
                 os.close(descriptor)
                 continue
+            except OSError:
+                os.close(descriptor)
+                raise
             self._held[uid] = descriptor
             self._next = uid - self._base + 1
             return uid

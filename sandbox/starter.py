@@ -60,19 +60,20 @@ class Starter:
 
         Raises SetupError.
         """
-        control, far = socket.socketpair()
-        scope.callback(control.close)
-        diagnostics, complaint = os.pipe()
-        scope.callback(os.close, diagnostics)
-        user = contextlib.nullcontext if uid is None else functools.partial(started_as, uid, self._machine)
-        try:
-            process = self._order(argv, far.fileno(), complaint, user)
-        except OSError as error:
-            raise SetupError("start bwrap", error.errno or 0, argv[0]) from error
-        finally:
-            far.close()
-            os.close(complaint)
-        scope.callback(_reap, process, control)
+        with contextlib.ExitStack() as theirs:
+            control, far = socket.socketpair()
+            scope.callback(control.close)
+            theirs.callback(far.close)
+            diagnostics, complaint = os.pipe()
+            scope.callback(os.close, diagnostics)
+            theirs.callback(os.close, complaint)
+            user = contextlib.nullcontext if uid is None else functools.partial(started_as, uid, self._machine)
+            try:
+                process = self._order(argv, far.fileno(), complaint, user)
+            except OSError as error:
+                raise SetupError("start bwrap", error.errno or 0, argv[0]) from error
+        pidfd = _pidfd_of(process)
+        scope.callback(_reap, process, pidfd, control)
         return Started(process.pid, control, diagnostics)
 
     def _order(self, argv: Sequence[str], stdin: int, stderr: int, user: Callable[[], Any]) -> subprocess.Popen[bytes]:
@@ -113,14 +114,23 @@ def readable(descriptor: int, seconds: float) -> bool:
     return bool(waiter.poll(seconds * 1000))
 
 
-def _reap(process: subprocess.Popen[bytes], control: socket.socket) -> None:
+def _pidfd_of(process: subprocess.Popen[bytes]) -> int:
+    """Give its pidfd; where there is none to be had, it is ended and reaped at once. Raises SetupError."""
+    try:
+        return os.pidfd_open(process.pid)
+    except OSError as error:
+        process.kill()
+        process.wait()
+        raise SetupError("start bwrap", error.errno or 0, "no pidfd") from error
+
+
+def _reap(process: subprocess.Popen[bytes], pidfd: int, control: socket.socket) -> None:
     """Wait for bwrap, who reaps init and then ends; where it does not, kill it, and by that init.
 
     Its own end is waited for so that init is not handed to whoever is pid 1 here, who may not reap it.
     """
     with contextlib.suppress(OSError):
         control.shutdown(socket.SHUT_RDWR)  # an init that still waits for its job ends
-    pidfd = os.pidfd_open(process.pid)
     try:
         if not readable(pidfd, _FAREWELL_SECONDS):
             process.kill()

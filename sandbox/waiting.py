@@ -100,21 +100,22 @@ class Staging:
 
         ``deliver`` brings it the descriptors that belong to the stage. Raises SetupError.
         """
-        guest_link, far = socket.socketpair()
-        scope.callback(guest_link.close)
-        for link in (control, guest_link):
-            link.settimeout(SETUP_SECONDS)
-        run_pipes = pipes.make(scope, uid)
-        meter = self._new_meter()
-        scope.callback(meter.close)
-        handed: tuple[socket.socket | FileIO, ...] = (far, *run_pipes.theirs, *meter.doors())
-        try:
-            deliver([each.fileno() for each in handed])
-        except OSError as error:
-            raise SetupError("stage", error.errno or 0, complaint()) from error
-        finally:
-            for each in handed:
-                each.close()
+        with contextlib.ExitStack() as handed:
+            guest_link, far = socket.socketpair()
+            scope.callback(guest_link.close)
+            handed.callback(far.close)
+            for link in (control, guest_link):
+                link.settimeout(SETUP_SECONDS)
+            run_pipes = pipes.make(scope, uid)
+            meter = self._new_meter()
+            scope.callback(meter.close)
+            theirs: tuple[socket.socket | FileIO, ...] = (far, *run_pipes.theirs, *meter.doors())
+            for each in theirs[1:]:
+                handed.callback(each.close)
+            try:
+                deliver([each.fileno() for each in theirs])
+            except OSError as error:
+                raise SetupError("stage", error.errno or 0, complaint()) from error
         messages = wire.Inbox(control, self._most_bytes)
         scope.callback(messages.close)
         return Waiting(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import random
 import resource
@@ -170,14 +171,19 @@ def test_closed_engine_says_so() -> None:
 
 
 def test_without_descriptors_it_is_our_error_and_passes(box: Sandbox) -> None:
-    """Too few descriptors: an error with our name, and all is well once there are enough again."""
+    """Too few descriptors: an error with our name, nothing left open, and all is well once there are enough again."""
+    gc.collect()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    highest = max(int(path.name) for path in Path("/proc/self/fd").iterdir())
-    try:
-        for spare in range(1, 30):
-            resource.setrlimit(resource.RLIMIT_NOFILE, (highest + spare, hard))
-            with contextlib.suppress(SandboxError):
-                box.run(Job(code=""))
-    finally:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    with contextlib.ExitStack() as filled:
+        used, highest = max(int(path.name) for path in Path("/proc/self/fd").iterdir()), 0
+        while highest < used:  # no gaps below, so that each step of a run is the first to find none
+            highest = filled.enter_context(Path("/dev/null").open()).fileno()
+        try:
+            for spare in range(1, 30):
+                resource.setrlimit(resource.RLIMIT_NOFILE, (highest + spare, hard))
+                with contextlib.suppress(SandboxError):
+                    box.run(Job(code=""))
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    gc.collect()  # what is left open warns when it is collected, and a warning fails a test
     assert box.run(Job(code="print(1)")).stdout == "1\n"
