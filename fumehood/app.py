@@ -7,6 +7,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
+from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from fumehood.admission import Admission
     from fumehood.analysis import Analyser
     from fumehood.batches import Prepared
-    from fumehood.executions import Box, Call, Vetted
+    from fumehood.executions import Answer, Box, Call, Vetted
     from fumehood.settings import Settings
     from sandbox.selfcheck import Finding
 
@@ -163,11 +164,13 @@ def _add_execute(app: FastAPI, executions: Executions, entrance: Entrance, calls
         call, claim = entered
         if claim is None:
             async with body.watch_for_leaving(request, call.end):
-                return _json((await executions.run(call)).text)
+                return _answered(await executions.run(call))
         async with claim.running():
-            answer = _json((await executions.run(call)).text)
-        await claim.answer(answer.status_code, str(answer.media_type), bytes(answer.body))
-        return answer
+            answer = await executions.run(call)
+        answer.tell()
+        response = _json(answer.text)
+        await claim.answer(response.status_code, str(response.media_type), bytes(response.body))
+        return response
 
     @app.post("/v1/executions/{run_id}/cancel", response_model=CancelResponse)
     async def cancel(request: Request, run_id: str) -> Response:
@@ -272,6 +275,15 @@ def _line(name: str, admission: Admission, slots: int, places: int) -> Line:
 
 def _go_on() -> None:
     """Leaving ends nothing: whoever sent an Idempotency-Key will ask for the answer again."""
+
+
+def _answered(answer: Answer) -> Response:
+    """What is counted and logged of a run is so after its answer is sent, here where the next call is read too."""
+
+    async def tell() -> None:
+        answer.tell()
+
+    return Response(answer.text, media_type="application/json", background=BackgroundTask(tell))
 
 
 def _json(text: str) -> Response:

@@ -158,7 +158,7 @@ class Batch:
         if not self._workers:  # nobody ever asked for the results
             for entry in self._entries:
                 if isinstance(entry, Call):
-                    await self._executions.run(entry)
+                    (await self._executions.run(entry)).tell()
         await asyncio.gather(*self._workers)
         self._forget()
 
@@ -191,6 +191,7 @@ class Batch:
             _log.exception("run of a batch failed", extra={"run_id": entry.run_id, "batch_id": self.run_id})
             ours = Problem(Kind.INTERNAL_ERROR, "the service's log has the run's id and the reason")
             return self._executions.in_place(ours)
+        answer.tell()
         if answer.status in self._stop_on:
             self._stop(place)
         return answer.text

@@ -20,7 +20,7 @@ from fumehood.schemas import AnalysisMode
 from sandbox import Cancel, SandboxError, Status, runtime_named
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from fumehood.analysis import Analyser
     from fumehood.audit import Audit, Entry
@@ -82,11 +82,19 @@ class Vetted(NamedTuple):
     analysis: AnalysisIn
 
 
+_Told = tuple["ExecuteResponse", "Callable[[], None]"]
+"""What an :class:`Answer` is made of."""
+
+
 class Answer(NamedTuple):
-    """How a run ended, and the response that says so, as JSON."""
+    """How a run ended, and the response that says so, as JSON.
+
+    ``tell`` counts and logs the run. Its caller calls it, but not before the answer is on its way.
+    """
 
     status: Status
     text: str
+    tell: Callable[[], None]
 
 
 @dataclass(slots=True, eq=False)
@@ -257,9 +265,9 @@ class Executions:
         ending = records.failed(Kind.INTERNAL_ERROR)
         try:
             if call.turn is None or not await call.turn.come():
-                told = self._never_ran(call, Status.CANCELLED)
+                told, tell = self._never_ran(call, Status.CANCELLED)
                 ending = records.ended(told)
-                return Answer(told.status, told.model_dump_json())
+                return Answer(told.status, told.model_dump_json(), tell)
             self._telemetry.waited("run", call.turn.queue_seconds)
             call.begun = True
             return await call.turn.work(lambda: self._work(call))
@@ -272,7 +280,9 @@ class Executions:
             headers = {"Retry-After": str(_RETRY_BEHIND_SECONDS)}
             raise Problem(Kind.RECORDS_BEHIND, f"the journal: {error}", headers=headers) from error
         except asyncio.CancelledError:
-            ending = records.ended(self._never_ran(call, Status.CANCELLED))
+            told, tell = self._never_ran(call, Status.CANCELLED)
+            ending = records.ended(told)
+            tell()
             raise
         finally:
             if call.entry is not None and not call.begun:
@@ -305,11 +315,10 @@ class Executions:
     def _runtime(self, job: Job) -> Runtime:
         return runtime_named(job.language, self._box.runtimes)
 
-    def _never_ran(self, call: Call, status: Status, analysed: RunAnalysis | None = None) -> ExecuteResponse:
+    def _never_ran(self, call: Call, status: Status, analysed: RunAnalysis | None = None) -> _Told:
         runtime = self._runtime(call.job)
         told = responses.never_ran(call.run_id, status, runtime.version, call.queue_seconds, analysed)
-        self._telemetry.never_ran(call.run_id, runtime.name, status)
-        return told
+        return told, lambda: self._telemetry.never_ran(call.run_id, runtime.name, status)
 
     def _work(self, call: Call) -> Answer:
         """In a thread: put the run on record, run it, put its end on record, and write the response."""
@@ -317,7 +326,7 @@ class Executions:
         try:
             if call.entry is not None:
                 self._audit.begin(call.entry)
-            told = self._tell(call)
+            told, tell = self._answer(call)
             ending = records.ended(told)
         except NotRecordedError:
             ending = records.failed(Kind.RECORDS_BEHIND)
@@ -328,9 +337,9 @@ class Executions:
         finally:
             if call.entry is not None:
                 self._audit.end(call.entry, ending, here=True)
-        return Answer(told.status, told.model_dump_json())
+        return Answer(told.status, told.model_dump_json(), tell)
 
-    def _tell(self, call: Call) -> ExecuteResponse:
+    def _answer(self, call: Call) -> _Told:
         """In a thread: analyse where asked, and run."""
         analysed = None
         language = self._runtime(call.job).name
@@ -341,7 +350,7 @@ class Executions:
         if call.cancel.is_set():
             return self._never_ran(call, Status.CANCELLED, analysed)
         patient = call.turn is not None and call.turn.patient
-        result = self._telemetry.run(
+        result, tell = self._telemetry.run(
             call.run_id, language, lambda: self._box.run(call.job, cancel=call.cancel, patient=patient)
         )
-        return responses.ran(call.run_id, result, call.queue_seconds, analysed)
+        return responses.ran(call.run_id, result, call.queue_seconds, analysed), tell

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextvars
+import functools
 import logging
 import time
 from collections.abc import Callable, Iterable
@@ -40,8 +42,11 @@ class Telemetry:
         self.metrics.waited(queue, seconds)
         self.tracing.past("wait", 0.0, seconds, {"fumehood.queue": queue})
 
-    def run(self, run_id: str, language: str, work: Callable[[], Result]) -> Result:
-        """Do a run and tell how it went; what it raises passes through, for its caller answers it."""
+    def run(self, run_id: str, language: str, work: Callable[[], Result]) -> tuple[Result, Callable[[], None]]:
+        """Do a run and trace it; what it raises is logged, and its caller answers it.
+
+        What comes with the result counts and logs the run, as part of its trace: for when its answer is on its way.
+        """
         attributes: Attributes = {"fumehood.run.id": run_id, "fumehood.run.language": language}
         with self.tracing.span("run", attributes):
             started = time.monotonic()
@@ -55,22 +60,25 @@ class Telemetry:
             self.tracing.past("spawn", after_seconds + result.usage.wall_seconds, result.usage.spawn_seconds)
             self.tracing.past("guest", after_seconds, result.usage.wall_seconds)
             note({"fumehood.run.status": result.status.value, "fumehood.run.launcher": result.launcher.value})
-            self.metrics.ran(language, result)
-            _log.info(
-                "run",
-                extra={
-                    "run_id": run_id,
-                    "language": language,
-                    "status": result.status.value,
-                    "launcher": result.launcher.value,
-                    "limits_hit": list(result.limits_hit),
-                    "spawn_seconds": round(result.usage.spawn_seconds, 6),
-                    "wall_seconds": round(result.usage.wall_seconds, 6),
-                    "cpu_seconds": round(result.usage.cpu_seconds, 6),
-                    "peak_memory_bytes": result.usage.peak_memory_bytes,
-                },
-            )
-        return result
+            tell = functools.partial(contextvars.copy_context().run, self._ran, run_id, language, result)
+        return result, tell
+
+    def _ran(self, run_id: str, language: str, result: Result) -> None:
+        self.metrics.ran(language, result)
+        _log.info(
+            "run",
+            extra={
+                "run_id": run_id,
+                "language": language,
+                "status": result.status.value,
+                "launcher": result.launcher.value,
+                "limits_hit": list(result.limits_hit),
+                "spawn_seconds": round(result.usage.spawn_seconds, 6),
+                "wall_seconds": round(result.usage.wall_seconds, 6),
+                "cpu_seconds": round(result.usage.cpu_seconds, 6),
+                "peak_memory_bytes": result.usage.peak_memory_bytes,
+            },
+        )
 
     def never_ran(self, run_id: str, language: str, status: Status) -> None:
         """A run is over for which nothing was started."""

@@ -21,6 +21,7 @@ from fumehood.telemetry.settings import Log
 from sandbox import SetupError
 
 KEY, TOKEN = "KEY-canary-5f3c", "TOKEN-canary-77aa"
+RUNS = "fumehood.runs"
 REQUEST = "fumehood.access"
 
 
@@ -59,11 +60,11 @@ def lines() -> Iterator[Lines]:
     structlog.contextvars.clear_contextvars()
 
 
-def over(live: Live, lines: Lines, count: int = 1) -> list[dict[str, Any]]:
-    """Wait until so many requests are told: a line may come a moment after its answer."""
+def over(live: Live, lines: Lines, count: int = 1, logger: str = REQUEST) -> list[dict[str, Any]]:
+    """Wait until so many lines are there: one may come a moment after its answer."""
     assert live
-    until(lambda: len(lines.of(REQUEST)) >= count)
-    return lines.of(REQUEST)
+    until(lambda: len(lines.of(logger)) >= count)
+    return lines.of(logger)
 
 
 def test_a_request_is_one_line(live: Live, lines: Lines) -> None:
@@ -88,15 +89,15 @@ def test_a_request_is_one_line(live: Live, lines: Lines) -> None:
 
 
 def test_a_run_is_one_line_with_what_it_spent(live: Live, lines: Lines) -> None:
-    """Under the id of its request, though it is told from another thread; in a batch, each run."""
+    """Under the id of its request, though it is told after the answer; in a batch, each run."""
     lines.configure()
     live.client.post("/v1/execute", json={"code": "1", "id": "run-1"}, headers={"X-Request-ID": "mine-1"})
-    (told,) = lines.of("fumehood.runs")
+    (told,) = over(live, lines, logger=RUNS)
     told.pop("timestamp")
     assert told == {
         "event": "run",
         "level": "info",
-        "logger": "fumehood.runs",
+        "logger": RUNS,
         "request_id": "mine-1",
         "run_id": "run-1",
         "language": "python",
@@ -110,7 +111,7 @@ def test_a_run_is_one_line_with_what_it_spent(live: Live, lines: Lines) -> None:
     }
     batch = {"runs": [{"code": "1"}, {"code": "eval(1)", "analysis": {"mode": "block"}}, {"code": "1"}]}
     live.client.post("/v1/execute/batch", json=batch, headers={"X-Request-ID": "mine-2"})
-    runs = [told for told in lines.of("fumehood.runs") if told["request_id"] == "mine-2"]
+    runs = [told for told in over(live, lines, 4, RUNS) if told["request_id"] == "mine-2"]
     assert sorted(told["status"] for told in runs) == ["blocked", "ok", "ok"]
 
 
@@ -134,7 +135,7 @@ def test_every_line_of_a_request_has_its_id(settings: Settings, lines: Lines) ->
     told = lines.of("sandbox.run")
     assert len(told) == 40
     assert [line["request_id"] for line in told] == [line["saw"] for line in told]
-    assert all("request_id" in line for name in (REQUEST, "fumehood.runs") for line in lines.of(name))
+    assert all("request_id" in line for name in (REQUEST, RUNS) for line in lines.of(name))
 
 
 def test_refusals_name_their_problem(live: Live, lines: Lines) -> None:
@@ -179,7 +180,7 @@ def test_requests_can_be_left_out(settings: Settings, lines: Lines) -> None:
     with serving(settings.model_copy(update={"log": Log(requests=False)})) as live:
         live.execute(code="1")
     assert lines.of(REQUEST) == []
-    assert len(lines.of("fumehood.runs")) == 1
+    assert len(lines.of(RUNS)) == 1
 
 
 def test_a_step_that_failed_is_told_with_its_reason(live: Live, lines: Lines) -> None:
@@ -191,7 +192,7 @@ def test_a_step_that_failed_is_told_with_its_reason(live: Live, lines: Lines) ->
 
     live.box.script = fail
     live.execute(code="1")
-    (told,) = [line for line in lines.of("fumehood.runs") if line["event"] == "run failed"]
+    (told,) = [line for line in lines.of(RUNS) if line["event"] == "run failed"]
     assert (told["level"], "fork server" in told["reason"], "no more processes" in told["reason"]) == (
         "error",
         True,
