@@ -28,6 +28,9 @@ Answer = TypeVar("Answer")
 _MAX_RETRY_SECONDS = 60
 _NEWEST_SHARE = 0.2
 """How much the newest call counts in the average that ``Retry-After`` is guessed from."""
+_REST = 2.0
+"""How long a patient run's slot rests, in times of what the run took: making and clearing away what it ran in costs two
+processors for about as long as the run."""
 _LONGEST_REST_SECONDS = 0.05
 _MANY_OWNERS = 64
 """From so many callers on, those that are not about any more are forgotten before another is noted."""
@@ -230,14 +233,14 @@ class Admission:
         turn._settle(granted=True)  # noqa: SLF001
 
     def _rest(self, turn: Turn, seconds: float) -> None:
-        """Give the slot back; a patient one's after as long again, if that is short and nobody else waits for it.
+        """Give the slot back; a patient one's after a rest, if that is short and nobody else waits for it.
 
         Many short runs after one another keep every processor busy with what comes before and after them, and a
         caller who finds a slot free would still wait for a processor.
         """
         mine = turn._owner  # noqa: SLF001
         if turn.patient and len(mine.line) == self._waiting and self._until_alone(mine) > 0:
-            pause = min(seconds, _LONGEST_REST_SECONDS)
+            pause = min(seconds * _REST, _LONGEST_REST_SECONDS)
             asyncio.get_running_loop().call_later(pause, self._give_back, mine, seconds)
         else:
             self._give_back(mine, seconds)
