@@ -135,12 +135,29 @@ def test_the_pod_may_build_walls_and_nothing_else() -> None:
             assert each["resources"]["limits"]["memory"]
 
 
+def test_what_must_last_has_a_place() -> None:
+    """The image's data folder is a volume in each, and the unit's the one lasting place it may write."""
+    image = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    assert "ENV FUMEHOOD_DATA_DIR=/data\n" in image
+    assert "VOLUME /data\n" in image
+    spec, container = pod()
+    (name,) = [mount["name"] for mount in container["volumeMounts"] if mount["mountPath"] == "/data"]
+    assert name in {volume["name"] for volume in spec["volumes"]}
+    compose = yaml.safe_load((DEPLOY / "compose/compose.yaml").read_text(encoding="utf-8"))
+    assert compose["services"]["fumehood"]["volumes"] == ["records:/data"]
+    assert "records" in compose["volumes"]
+    unit = (DEPLOY / "systemd/fumehood.service").read_text(encoding="utf-8")
+    (state,) = re.findall(r"^StateDirectory=(.+)$", unit, re.MULTILINE)
+    assert f"Environment=FUMEHOOD_DATA_DIR=/var/lib/{state}\n" in unit
+
+
 def test_settings_in_the_cluster_are_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The file can be loaded as it stands with what the pod adds, and probes and callers are answered."""
     spec, container = pod()
     for variable in container["env"]:
         assert known_setting(variable["name"].removeprefix("FUMEHOOD_").lower().replace("__", "."))
-        monkeypatch.setenv(variable["name"], "x" * 32)
+        database = variable["name"] == "FUMEHOOD_DATABASE"
+        monkeypatch.setenv(variable["name"], "postgresql://db/x" if database else "x" * 32)
     (config,) = [one for name, one in documents() if name == "settings.yaml"]
     path = tmp_path / "fumehood.toml"
     path.write_text(config["data"]["fumehood.toml"], encoding="utf-8")
