@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import base64
 import datetime as dt
 from typing import TYPE_CHECKING, Annotated
@@ -91,7 +90,7 @@ class History:
                 next=_cursor(rows[-1]["seq"]) if more else None,
             )
 
-        return await asyncio.to_thread(read)
+        return await self._database.aside(read)
 
     async def one(self, caller: Caller, run_id: str) -> ExecutionRecord:
         """The newest run of that id. Raises Problem 404 where the caller may see none."""

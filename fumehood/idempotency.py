@@ -7,7 +7,6 @@ the caller has it. A call with a key is not cancelled by its connection's end: w
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import datetime as dt
 import hashlib
@@ -122,15 +121,16 @@ class IdempotentCalls:
         fingerprint = hashlib.sha256(request.url.path.encode() + b"\0" + text).hexdigest()
         now = dt.datetime.now(dt.UTC)
         try:
-            found = await asyncio.to_thread(
-                stored.take,
-                self._database,
-                place,
-                fingerprint,
-                self._instance,
-                bounds=self._bounds,
-                now=now,
-                expires_at=now + dt.timedelta(seconds=self._seconds),
+            found = await self._database.aside(
+                lambda: stored.take(
+                    self._database,
+                    place,
+                    fingerprint,
+                    self._instance,
+                    bounds=self._bounds,
+                    now=now,
+                    expires_at=now + dt.timedelta(seconds=self._seconds),
+                )
             )
         except DatabaseError as error:
             # Running it without its key being noted could run it twice.
@@ -148,14 +148,14 @@ class IdempotentCalls:
     async def keep(self, place: Place, told: Answer) -> None:
         """Keep an answer; log where that fails."""
         try:
-            await asyncio.to_thread(stored.answer, self._database, place, self._instance, told)
+            await self._database.aside(lambda: stored.answer(self._database, place, self._instance, told))
         except DatabaseError as error:
             _log.error("the answer under an Idempotency-Key could not be kept: %s", error)
 
     async def release(self, place: Place) -> None:
         """Give a place back; log where that fails."""
         try:
-            await asyncio.to_thread(stored.release, self._database, place, self._instance)
+            await self._database.aside(lambda: stored.release(self._database, place, self._instance))
         except DatabaseError as error:
             _log.error("an Idempotency-Key could not be given back: %s", error)
 

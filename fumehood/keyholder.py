@@ -62,7 +62,7 @@ class KeyHolder:
     async def _read(self) -> None:
         self._looked = time.monotonic()
         try:
-            self.ring.replace(await asyncio.to_thread(stored.every, self._database))
+            self.ring.replace(await self._database.aside(lambda: stored.every(self._database)))
         except DatabaseError as error:
             if not self._failing:  # once, not every two seconds
                 _log.error("the keys could not be read anew, and those known stay valid: %s", error)

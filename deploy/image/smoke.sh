@@ -19,7 +19,7 @@ name=fumehood-smoke-$$
 # shellcheck disable=SC2086 - words on purpose
 $engine run --detach --name "$name" $walls ${RUN_OPTIONS:-} --env FUMEHOOD_API_KEY="$key" \
     --env FUMEHOOD_MAY_LACK=cgroup "$image" >/dev/null
-trap '[ $? = 0 ] || $engine logs "$name" 2>&1 | tail -n 20 >&2; $engine rm --force "$name" >/dev/null' EXIT
+trap '[ $? = 0 ] || $engine logs "$name" 2>&1 | tail -n 20 >&2; $engine rm --force --volumes "$name" >/dev/null' EXIT
 
 uid=$($engine exec "$name" id -u)
 [ "$uid" != 0 ] || {

@@ -6,12 +6,14 @@ that was committed. Only losing power may cost the last moments (``synchronous=N
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import importlib.util
 import os
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import make_url
@@ -19,9 +21,11 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from sqlalchemy.engine import URL
+
+Answer = TypeVar("Answer")
 
 MEMORY = "sqlite://"
 HEAD = "0001"
@@ -30,6 +34,7 @@ HEAD = "0001"
 _BUSY_MILLISECONDS = 10_000
 _CONNECT_SECONDS = 10
 _POOL = 4
+_THREADS = 4
 _MIGRATION_LOCK = 0x66756D65  # any number that is ours: instances that start together migrate one after the other
 
 
@@ -50,6 +55,8 @@ class Database:
         # SQLite has one writer at a time, and one that waits here waits better than one that polls the file. Of a
         # database in memory there is one connection, so that readers wait too.
         self._writing = threading.Lock() if engine.dialect.name == "sqlite" else contextlib.nullcontext()
+        # The event loop's own threads read requests: nobody's may wait there for a database.
+        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="database")
         self._reading = self._writing if not self.lasting else contextlib.nullcontext()
 
     @classmethod
@@ -68,10 +75,10 @@ class Database:
         try:
             _migrate(engine)
         except SQLAlchemyError as error:
-            engine.dispose()
+            database.close()
             raise DatabaseError(f"cannot be opened: {_reason(error)}") from error
         except DatabaseError:
-            engine.dispose()
+            database.close()
             raise
         return database
 
@@ -98,6 +105,10 @@ class Database:
         except SQLAlchemyError as error:
             raise DatabaseError(f"a read failed: {_reason(error)}") from error
 
+    async def aside(self, work: Callable[[], Answer]) -> Answer:
+        """Do the work, which asks the database, in a thread kept for that."""
+        return await asyncio.get_running_loop().run_in_executor(self._threads, work)
+
     def shrink(self, pages: int) -> None:
         """Give so many pages that hold nothing any more back to the disk. PostgreSQL sees to that by itself."""
         if self.kind != "sqlite":
@@ -110,7 +121,8 @@ class Database:
             raise DatabaseError(f"giving space back failed: {_reason(error)}") from error
 
     def close(self) -> None:
-        """Close every connection."""
+        """Wait for what is under way, and close every connection."""
+        self._threads.shutdown()
         self._engine.dispose()
 
 
