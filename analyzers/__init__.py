@@ -1,6 +1,7 @@
 """Read untrusted code without running it: findings, their severity, and a verdict for a gate."""
 
-from analyzers.analyze import analyze, language_named, languages, pages
+from analyzers.analyze import analyze, pages
+from analyzers.languages import ENGINES, engines_named, language_named, languages
 from analyzers.model import (
     Confidence,
     Edit,
@@ -11,12 +12,14 @@ from analyzers.model import (
     Report,
     Severity,
     Span,
+    UnknownEngineError,
     UnknownLanguageError,
     Verdict,
 )
 
 __all__ = [
     "Confidence",
+    "ENGINES",
     "Edit",
     "Finding",
     "Fix",
@@ -25,9 +28,11 @@ __all__ = [
     "Report",
     "Severity",
     "Span",
+    "UnknownEngineError",
     "UnknownLanguageError",
     "Verdict",
     "analyze",
+    "engines_named",
     "language_named",
     "languages",
     "pages",

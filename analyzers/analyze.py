@@ -6,19 +6,18 @@ read -> the language's look (parse once, every rule) -> the rules for any text -
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Protocol
+from collections.abc import Collection, Mapping
+from functools import cache
 
 from analyzers.deadline import Deadline
+from analyzers.languages import LANGUAGES, engines_named, language_named, reader_of
 from analyzers.looking import Look, unanswered
 from analyzers.merge import merge
-from analyzers.model import Finding, Parse, Report, Severity, UnknownLanguageError, Verdict
-from analyzers.python import look as python
+from analyzers.model import Finding, Parse, Report, Severity, Verdict
 from analyzers.rule import Page, Rule, Seen
 from analyzers.secret_rules import RULES as SECRET_RULES
 from analyzers.secrets import Masker, clean
-from analyzers.source import Source, UndecodableError, read
+from analyzers.source import Source, read
 from analyzers.suppress import Suppressions
 
 MAX_FINDINGS = 1000
@@ -27,35 +26,16 @@ _MAX_SNIPPET = 200
 _MAX_MESSAGE = 400
 
 
-class _Looker(Protocol):
-    def __call__(
-        self, source: Source, undecodable: UndecodableError | None, deadline: Deadline, *, bandit: bool
-    ) -> Look: ...
-
-
-_LOOKERS: dict[str, _Looker] = {"python": python.look}
-_ALIASES = {"python3": "python", "py": "python"}
-_PAGES = {page.id: page for page in (*(rule.page for rule in python.RULES), *(rule.page for rule in SECRET_RULES))}
-_RULE_NAMES = frozenset(page.name for page in _PAGES.values())
-
-
-def languages() -> tuple[str, ...]:
-    """Every language there is an analyser for."""
-    return tuple(_LOOKERS)
-
-
+@cache
 def pages() -> Mapping[str, Page]:
-    """Every rule of ours, by its id, with what a reader gets to know about it. Bandit's rules have Bandit's pages."""
-    return _PAGES
+    """Every rule of ours, by its id, with what a reader gets to know about it. Other engines have their own pages."""
+    rules = [rule for language in LANGUAGES for rule in reader_of(language.name).RULES]
+    return {rule.id: rule.page for rule in (*rules, *SECRET_RULES)}
 
 
-def language_named(language: str) -> str:
-    """Return the language's own name for a name or alias of it. Raises UnknownLanguageError."""
-    name = language.lower()
-    name = _ALIASES.get(name, name)
-    if name not in _LOOKERS:
-        raise UnknownLanguageError(language, languages())
-    return name
+@cache
+def _rule_names(language: str) -> frozenset[str]:
+    return frozenset(rule.name for rule in (*reader_of(language).RULES, *SECRET_RULES))
 
 
 def analyze(
@@ -64,8 +44,8 @@ def analyze(
     *,
     threshold: Severity = Severity.LOW,
     filename: str | None = None,
-    fixes: bool = True,
-    bandit: bool = True,
+    fixes: bool = False,
+    engines: Collection[str] = (),
     seconds: float | None = None,
 ) -> Report:
     """Look at code without running it.
@@ -76,16 +56,19 @@ def analyze(
         threshold: The least severity that makes the verdict ``fail``.
         filename: What to call the source in renderings; nothing is opened.
         fixes: Offer edits where a rule knows one. LibCST is imported when the first is needed.
-        bandit: Run Bandit's plugins as well. Bandit is imported at the first analysis.
+        engines: Other tools to run as well: ``bandit`` for Python. Each is imported when first used, and one that has
+            nothing to say about the language is left alone.
         seconds: When to stop looking; what was not seen by then makes the report ``incomplete``.
 
     Raises:
         UnknownLanguageError: No analyser reads this language. Nothing about the code itself raises.
+        UnknownEngineError: There is no such engine.
     """
     name = language_named(language)
+    engines = engines_named(engines)
     threshold = Severity(threshold)
     try:
-        return _analyze(code, name, threshold, filename, Deadline(seconds), fixes=fixes, bandit=bandit)
+        return _analyze(code, name, threshold, filename, Deadline(seconds), fixes=fixes, engines=engines)
     except MemoryError:
         return unanswered_report(name, "there was not enough memory to analyse this text", filename)
 
@@ -111,41 +94,43 @@ def _analyze(
     deadline: Deadline,
     *,
     fixes: bool,
-    bandit: bool,
+    engines: Collection[str],
 ) -> Report:
     source, undecodable = read(code)
-    found = _LOOKERS[language](source, undecodable, deadline, bandit=bandit)
+    found = reader_of(language).look(source, undecodable, deadline, engines=engines)
     for rule in SECRET_RULES:
         _run(found, rule, source, deadline)
     merged = merge(found.seen, found.others)
     masker = _masker(source, found, merged)
-    kept = _unsuppressed(source, found, merged)
+    kept = _unsuppressed(source, found, merged, language)
     everything = [*found.notes, *kept]
     # Notes are few, and what is left out of a report must at least be told.
     listed = _in_order([*found.notes, *_gravest(kept, MAX_FINDINGS - len(found.notes))])
     findings = [_finding(seen, source, masker) for seen in listed]
     if fixes:
-        findings = [replace(finding, fix=found.fix(finding)) for finding in findings]
+        findings = [finding._replace(fix=found.fix(finding)) for finding in findings]
     return Report(
         language=language,
         verdict=_verdict(found, kept, threshold),
         parse=found.parse,
-        parse_error=found.parse_error and replace(found.parse_error, message=clean(found.parse_error.message)),
+        parse_error=found.parse_error and found.parse_error._replace(message=clean(found.parse_error.message)),
         unparsed=found.unparsed,
         total=len(everything),
         counts=_counts(everything),
         suppressed=len(merged) - len(kept),
+        capabilities=found.capabilities,
         findings=tuple(findings),
         filename=filename,
     )
 
 
-def _run(found: Look, rule: Rule[Source], source: Source, deadline: Deadline) -> None:
-    found.run(rule.id, lambda: map(rule.seen, rule.check(source)), deadline)
+def _run(found: Look, rule: Rule, source: Source, deadline: Deadline) -> None:
+    found.run(rule.id, lambda: map(rule.seen, rule.check(source) or ()), deadline)
 
 
-def _unsuppressed(source: Source, found: Look, merged: list[Seen]) -> list[Seen]:
-    suppressions = Suppressions(source.text, found.comments, lambda at: source.place(at)[0], _RULE_NAMES)
+def _unsuppressed(source: Source, found: Look, merged: list[Seen], language: str) -> list[Seen]:
+    names = _rule_names(language)
+    suppressions = Suppressions(source.text, found.comments, lambda at: source.place(at)[0], names)
     if not suppressions:
         return merged
     statement_lines = found.statement_lines()
@@ -161,11 +146,11 @@ def _masker(source: Source, found: Look, merged: list[Seen]) -> Masker:
 def _gravest(kept: list[Seen], most: int) -> list[Seen]:
     if len(kept) <= most:
         return kept
-    return sorted(kept, key=lambda seen: (-seen.label.severity.rank, seen.hit.span))[: max(0, most)]
+    return sorted(kept, key=lambda seen: (-seen.severity.rank, seen.hit.span))[: max(0, most)]
 
 
 def _in_order(listed: list[Seen]) -> list[Seen]:
-    return sorted(listed, key=lambda seen: (seen.hit.span, -seen.label.severity.rank, seen.label.id))
+    return sorted(listed, key=lambda seen: (seen.hit.span, -seen.severity.rank, seen.label.id))
 
 
 def _finding(seen: Seen, source: Source, masker: Masker) -> Finding:
@@ -178,22 +163,22 @@ def _finding(seen: Seen, source: Source, masker: Masker) -> Finding:
     return Finding(
         rule=label.id,
         name=label.name,
-        severity=label.severity,
+        severity=seen.severity,
         confidence=hit.confidence or label.confidence,
         message=masker.clean(hit.message, start, end)[:_MAX_MESSAGE],
         span=hit.span,
-        cwe=label.cwe,
+        cwe=label.cwe if hit.cwe is None else hit.cwe,
         snippet=snippet,
         also=seen.also,
     )
 
 
 def _counts(everything: list[Seen]) -> tuple[tuple[Severity, int], ...]:
-    counts = Counter(seen.label.severity for seen in everything)
+    counts = Counter(seen.severity for seen in everything)
     return tuple((severity, counts[severity]) for severity in Severity)
 
 
 def _verdict(found: Look, kept: list[Seen], threshold: Severity) -> Verdict:
-    if any(seen.label.severity.rank >= threshold.rank for seen in kept):
+    if any(seen.severity.rank >= threshold.rank for seen in kept):
         return Verdict.FAIL
     return Verdict.INCOMPLETE if found.notes or found.parse is not Parse.FULL else Verdict.PASS

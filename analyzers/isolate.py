@@ -14,13 +14,15 @@ import selectors
 import subprocess
 import sys
 import threading
+from collections.abc import Collection
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 from analyzers import wire
-from analyzers.analyze import language_named, unanswered_report
+from analyzers.analyze import unanswered_report
 from analyzers.deadline import Deadline
+from analyzers.languages import engines_named, language_named
 from analyzers.model import Report, Severity
 
 _PACKAGE_ROOT = str(Path(__file__).resolve().parents[1])
@@ -65,13 +67,14 @@ class Pool:
         *,
         threshold: Severity = Severity.LOW,
         filename: str | None = None,
-        fixes: bool = True,
+        fixes: bool = False,
+        engines: Collection[str] = (),
         seconds: float | None = None,
     ) -> Report:
         """Do as :func:`analyzers.analyze` does, within ``seconds`` counted from when a worker is free.
 
-        Raises UnknownLanguageError, and PoolClosedError after :meth:`close`. Waiting for a worker is bounded by the
-        same ``seconds``.
+        Raises UnknownLanguageError, UnknownEngineError, and PoolClosedError after :meth:`close`. Waiting for a
+        worker is bounded by the same ``seconds``.
         """
         language = language_named(language)
         allowed = self._seconds if seconds is None else seconds
@@ -79,6 +82,7 @@ class Pool:
             "language": language,
             "threshold": Severity(threshold).value,
             "fixes": fixes,
+            "engines": engines_named(engines),
             "seconds": allowed,
         }
         if isinstance(code, bytes):

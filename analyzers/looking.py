@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 
 from analyzers.deadline import Deadline
 from analyzers.model import Confidence, Finding, Fix, Parse, ParseError, Severity, Span
@@ -12,6 +11,7 @@ from analyzers.rule import Hit, Label, Seen
 Comments = Callable[[str], Iterable[tuple[int, str]]]
 StatementLines = Mapping[int, tuple[int, int]]
 _CHECK_EVERY = 256
+_CUT_SHORT = "FH002"
 
 
 def _no_statements() -> StatementLines:
@@ -22,30 +22,57 @@ def _no_fix(_: Finding) -> Fix | None:
     return None
 
 
-@dataclass(slots=True, kw_only=True)
 class Look:
-    """Filled while a source is looked at; read once, by :mod:`analyzers.analyze`."""
+    """Filled while a source is looked at; read once, by :mod:`analyzers.analyze`.
 
-    comments: Comments
-    statement_lines: Callable[[], StatementLines] = _no_statements
-    fix: Callable[[Finding], Fix | None] = _no_fix
-    parse: Parse = Parse.FULL
-    parse_error: ParseError | None = None
-    unparsed: tuple[tuple[int, int], ...] = ()
-    seen: list[Seen] = field(default_factory=list)
-    others: list[Seen] = field(default_factory=list)
-    """Seen by another tool's rules; merged into ``seen``."""
-    masked: list[Span] = field(default_factory=list)
-    """Secrets beyond those that the hits name."""
-    notes: list[Seen] = field(default_factory=list)
-    """What could not be looked at. A note cannot be suppressed, and makes the report incomplete."""
+    Attributes:
+        comments: Gives every comment of the text with its place in it.
+        statement_lines: Gives the first and last line of the innermost statement around each line.
+        fix: Offers edits for one finding.
+        parse: How much of the text was understood.
+        parse_error: Why the text as it was sent is no program.
+        unparsed: First and last line of each stretch that no parser understood.
+        seen: What our rules saw.
+        others: What another tool's rules saw; merged into ``seen``.
+        masked: Places of secrets beyond those that the hits name.
+        notes: What could not be looked at. A note cannot be suppressed, and makes the report incomplete.
+        capabilities: What the code would do if it ran.
+    """
+
+    __slots__ = (
+        "capabilities", "comments", "fix", "masked", "notes", "others", "parse", "parse_error", "seen",
+        "statement_lines", "unparsed",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        *,
+        comments: Comments,
+        statement_lines: Callable[[], StatementLines] = _no_statements,
+        fix: Callable[[Finding], Fix | None] = _no_fix,
+    ) -> None:
+        self.comments = comments
+        self.statement_lines = statement_lines
+        self.fix = fix
+        self.parse = Parse.FULL
+        self.parse_error: ParseError | None = None
+        self.unparsed: tuple[tuple[int, int], ...] = ()
+        self.seen: list[Seen] = []
+        self.others: list[Seen] = []
+        self.masked: list[Span] = []
+        self.notes: list[Seen] = []
+        self.capabilities: tuple[str, ...] = ()
 
     def run(self, rule: str, check: Callable[[], Iterable[Seen]], deadline: Deadline) -> None:
         """Run one rule to its end or the deadline. If it raises, what it saw before is kept and a note says so."""
+        if deadline.passed():
+            if not any(note.label.id == _CUT_SHORT for note in self.notes):
+                self.notes.append(cut_short(rule, 1))
+            return
         try:
-            for count, seen in enumerate(check()):
+            for number, seen in enumerate(check()):
                 self.seen.append(seen)
-                if not count % _CHECK_EVERY and deadline.passed():
+                if not number % _CHECK_EVERY and deadline.passed():
                     self.notes.append(cut_short(rule, seen.hit.span.line))
                     return
         except Exception as error:  # noqa: BLE001 - a rule meets hostile text; whatever it raises is told, not thrown
@@ -59,7 +86,7 @@ def crashed(rule: str, line: int, reason: str) -> Seen:
 
 def cut_short(rule: str, line: int) -> Seen:
     """Note that time ran out."""
-    return _note("FH002", "cut-short", f"time ran out in {rule}; later lines were not seen", line)
+    return _note(_CUT_SHORT, "cut-short", f"time ran out in {rule}; later lines were not seen", line)
 
 
 def missing(engine: str, reason: str) -> Seen:

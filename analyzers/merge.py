@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import replace
 
 from analyzers.model import Span
 from analyzers.rule import Seen
@@ -63,8 +62,8 @@ def _one_per_secret(ours: Iterable[Seen]) -> list[Seen]:
             other = shaped[at][0]
             both = dict.fromkeys((*everything[other].also, *seen.also))
             # Of the two places the one that shows the name as well says more.
-            hit = replace(everything[other].hit, span=seen.hit.span)
-            everything[other] = replace(everything[other], hit=hit, also=tuple(both))
+            hit = everything[other].hit._replace(span=seen.hit.span)
+            everything[other] = everything[other]._replace(hit=hit, also=tuple(both))
             dropped.add(index)
         elif secret in values:
             dropped.add(index)

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import NamedTuple
 
 from analyzers.model import Confidence, Severity, Span
 
-Subject = TypeVar("Subject")
-"""What a family of rules reads: a tree, or tokens."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hit:
+class Hit(NamedTuple):
     """A rule saw something here. What is None is as the rule says in general."""
 
     span: Span
@@ -25,10 +19,11 @@ class Hit:
     """What has to be masked wherever this source is quoted."""
     quoted_value: str | None = None
     """Likewise, where only the value is known: every literal of this value is masked."""
+    severity: Severity | None = None
+    cwe: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Label:
+class Label(NamedTuple):
     """What a finding says about the rule that made it."""
 
     id: str
@@ -38,41 +33,55 @@ class Label:
     cwe: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Page(Label):
-    """A label with the text a reader of the rule gets."""
+class Page(NamedTuple):
+    """A label with the text a reader of the rule gets, and the names that other tools give to the same thing."""
 
+    id: str
+    name: str
+    severity: Severity
+    confidence: Confidence
+    cwe: int | None = None
     text: str = ""
+    also: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Seen:
+class Seen(NamedTuple):
     """A hit, and who made it."""
 
     label: Label
     hit: Hit
     also: tuple[str, ...] = ()
 
+    @property
+    def severity(self) -> Severity:
+        """How grave this one is: as the hit says, else as its rule does."""
+        return self.hit.severity or self.label.severity
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule(Generic[Subject]):
-    """One rule. ``hits`` and ``misses`` are sources that it must and must not report; a test runs them all."""
+
+class Rule(NamedTuple):
+    """One rule. ``hits`` and ``misses`` are sources that it must and must not report; a test runs them all.
+
+    What ``check`` is given, and when, is the language's affair: all of the text, or one node of a tree with what is
+    around it. ``on`` says what the rule wants to see, in the language's own terms.
+    """
 
     id: str
     name: str
     severity: Severity
     confidence: Confidence
     cwe: int | None
-    check: Callable[[Subject], Iterable[Hit]]
+    check: Callable[..., Iterable[Hit] | None]
     also: tuple[str, ...] = ()
+    on: tuple[object, ...] = ()
     hits: tuple[str, ...] = ()
     misses: tuple[str, ...] = ()
 
     @property
     def page(self) -> Page:
         """What a reader of the rule gets: its label and the docstring of its function."""
-        text = inspect.cleandoc(self.check.__doc__ or "")
-        return Page(self.id, self.name, self.severity, self.confidence, self.cwe, text)
+        from inspect import cleandoc  # noqa: PLC0415 - costs a start more than all of this package, and few ask
+
+        return Page(*self.label, cleandoc(self.check.__doc__ or ""), self.also)
 
     @property
     def label(self) -> Label:

@@ -88,7 +88,7 @@ _TOKENS = (
 )
 _DISCORD = _join("M", _ALNUM[:23], ".", "Gh3kZq", ".", _ALNUM[:38])
 
-RULES: tuple[Rule[Source], ...] = (
+RULES: tuple[Rule, ...] = (
     Rule(
         id="FH202",
         name="known-token",

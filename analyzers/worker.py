@@ -15,7 +15,6 @@ from typing import Any, BinaryIO
 from analyzers import wire
 from analyzers.analyze import analyze, unanswered_report
 from analyzers.model import Severity
-from analyzers.python import bandit_plugins
 from analyzers.render import to_dict
 
 _MAX_REQUESTS = 500
@@ -52,8 +51,7 @@ def _take_over_streams() -> tuple[BinaryIO, BinaryIO]:
 
 
 def _warm_up() -> None:
-    bandit_plugins.load()
-    analyze("try:\n    pass\nexcept:\n    eval(x)\n")
+    analyze("try:\n    pass\nexcept:\n    eval(x)\n", fixes=True)
 
 
 def _limit(memory_bytes: int) -> None:
@@ -84,6 +82,7 @@ def _answer(request: dict[str, Any]) -> tuple[dict[str, Any], bool]:
             language,
             threshold=Severity(request["threshold"]),
             fixes=bool(request["fixes"]),
+            engines=tuple(request["engines"]),
             # Stop looking while there is still time to tell what was seen.
             seconds=seconds * 0.6,
         )

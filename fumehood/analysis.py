@@ -11,6 +11,8 @@ from fumehood.responses import AnalyzeResponse, RunAnalysis
 from fumehood.schemas import AnalysisMode
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from analyzers import Report
     from fumehood.admission import Turn
     from fumehood.auth import Caller
@@ -22,7 +24,15 @@ if TYPE_CHECKING:
 class Analyser(Protocol):
     """What the service needs of the analyser's pool."""
 
-    def analyze(self, code: str, language: str, *, threshold: Severity) -> Report:
+    def analyze(
+        self,
+        code: str,
+        language: str,
+        *,
+        threshold: Severity,
+        fixes: bool = False,
+        engines: Collection[str] = (),
+    ) -> Report:
         """Analyse; safe to call from many threads. Raises ``UnknownLanguageError``."""
 
 
@@ -68,7 +78,9 @@ class Analyses:
 
     def _work(self, asked: AnalyzeRequest) -> str:
         """In a thread: analyse and write the response."""
-        report = self._analyser.analyze(asked.code, asked.language, threshold=asked.threshold)
+        report = self._analyser.analyze(
+            asked.code, asked.language, threshold=asked.threshold, fixes=asked.fixes, engines=asked.engines
+        )
         return AnalyzeResponse.model_validate(render.to_dict(report)).model_dump_json()
 
 

@@ -16,6 +16,7 @@ from fumehood import __version__
 
 USAGE = 2
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+_ENGINES = ("bandit",)
 _SEVERITIES = ("high", "medium", "low", "info")
 
 
@@ -107,6 +108,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="*", default=["-"], metavar="FILE", help="files and folders; - is our input")
     parser.add_argument("--language", metavar="L", help="else by suffix or #!")
     parser.add_argument("--format", choices=("text", "json", "sarif", "github"), default="text")
+    parser.add_argument("--engine", action="append", choices=_ENGINES, default=[], help="run this tool's rules as well")
     parser.add_argument("--fix", action="store_true", help="write safe fixes back; for -, print the fixed source")
     parser.add_argument("--fail-on", choices=_SEVERITIES, default="low", metavar="SEVERITY", help="(low)")
 

@@ -19,12 +19,13 @@ from pydantic import (
     Field,
     SkipValidation,
     ValidationError,
+    WithJsonSchema,
     model_validator,
 )
 from pydantic_core import to_json
 
 import sandbox
-from analyzers import Severity
+from analyzers import ENGINES, Severity, engines_named
 from fumehood.problems import from_validation
 from sandbox import Job, JobRefused, Launcher, NetworkKind, OnOutputLimit, OutputKeep, Status
 
@@ -221,12 +222,24 @@ class BatchRequest(Wire):
         return self
 
 
+def _engine(name: str) -> str:
+    return engines_named((name,))[0]
+
+
+Engine = Annotated[str, AfterValidator(_engine), WithJsonSchema({"enum": list(ENGINES)})]
+
+
 class AnalyzeRequest(Wire):
-    """Source to read without running it; ``threshold`` is the lowest severity whose finding is a ``fail``."""
+    """Source to read without running it; ``threshold`` is the lowest severity whose finding is a ``fail``.
+
+    ``engines`` names other tools to run as well; ``fixes`` may be switched off by who has no use for edits.
+    """
 
     language: str = "python"
     code: str
     threshold: Severity = Severity.LOW
+    fixes: bool = True
+    engines: tuple[Engine, ...] = ()
 
 
 Message = TypeVar("Message", bound=Wire)

@@ -125,7 +125,7 @@ def _named(samples: tuple[str, ...], name: str) -> tuple[str, ...]:
     return tuple(sample.replace("{0}", name).replace("{{", "{").replace("}}", "}") for sample in samples)
 
 
-RULES: tuple[Rule[Tree], ...] = (
+RULES: tuple[Rule, ...] = (
     Rule(
         id="FH101",
         name="eval-used",

@@ -31,7 +31,7 @@ def bare_except(tree: Tree) -> Iterator[Hit]:
             )
 
 
-RULES: tuple[Rule[Tree], ...] = (
+RULES: tuple[Rule, ...] = (
     Rule(
         id="FH301",
         name="bare-except",

@@ -181,7 +181,7 @@ def _literal(node: ast.expr) -> str | None:
 
 _KEY = "a9Zk3Qw7Lm2Xv8Tn4Rb6"
 
-RULES: tuple[Rule[Tree], ...] = (
+RULES: tuple[Rule, ...] = (
     Rule(
         id="FH201",
         name="hardcoded-secret",

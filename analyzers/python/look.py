@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 
 from analyzers.deadline import Deadline
 from analyzers.looking import Look, crashed, cut_short, missing
 from analyzers.model import Finding, Fix, Parse, ParseError
-from analyzers.python import bandit_plugins, dynamic, exceptions, hardcoded, tokens
+from analyzers.python import dynamic, exceptions, hardcoded, tokens
 from analyzers.python.tree import Tree, parse
 from analyzers.rule import Rule, Seen
 from analyzers.source import Source, UndecodableError
 
-RULES: tuple[Rule[Tree], ...] = (*dynamic.RULES, *hardcoded.RULES, *exceptions.RULES)
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from analyzers.python.bandit_plugins import PluginError
+
+RULES: tuple[Rule, ...] = (*dynamic.RULES, *hardcoded.RULES, *exceptions.RULES)
 FIXABLE = frozenset({"FH101", "FH301"})
 
 
-def look(source: Source, undecodable: UndecodableError | None, deadline: Deadline, *, bandit: bool) -> Look:
+def look(source: Source, undecodable: UndecodableError | None, deadline: Deadline, *, engines: Collection[str]) -> Look:
     """See what there is. Nothing that is wrong with the text, a rule or a plugin raises."""
     found = Look(comments=tokens.comments)
     tree = ParseError(1, 1, str(undecodable)[:200]) if undecodable else parse(source)
@@ -29,7 +34,7 @@ def look(source: Source, undecodable: UndecodableError | None, deadline: Deadlin
         found.fix = lambda finding: _fix(tree, finding)
         for rule in RULES:
             _run(found, rule, tree, deadline)
-    if bandit:
+    if "bandit" in engines:
         _bandit(found, source, tree if isinstance(tree, Tree) else None, deadline)
     return found
 
@@ -42,11 +47,13 @@ def _fix(tree: Tree, finding: Finding) -> Fix | None:
     return fix(tree, finding)
 
 
-def _run(found: Look, rule: Rule[Tree], tree: Tree, deadline: Deadline) -> None:
-    found.run(rule.id, lambda: map(rule.seen, rule.check(tree)), deadline)
+def _run(found: Look, rule: Rule, tree: Tree, deadline: Deadline) -> None:
+    found.run(rule.id, lambda: map(rule.seen, rule.check(tree) or ()), deadline)
 
 
 def _bandit(found: Look, source: Source, tree: Tree | None, deadline: Deadline) -> None:
+    from analyzers.python import bandit_plugins  # noqa: PLC0415 - only where it was switched on
+
     told: set[str] = set()
     try:
         bandit_plugins.load()
@@ -66,7 +73,7 @@ def _bandit(found: Look, source: Source, tree: Tree | None, deadline: Deadline) 
         _mask_quoted(found, tree)
 
 
-def _take(found: Look, outcome: Seen | bandit_plugins.PluginError, told: set[str]) -> None:
+def _take(found: Look, outcome: Seen | PluginError, told: set[str]) -> None:
     if isinstance(outcome, Seen):
         found.others.append(outcome)
     elif outcome.plugin not in told:

@@ -14,11 +14,11 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from analyzers import Report, Severity, UnknownLanguageError, Verdict, languages
-from analyzers.isolate import Pool
+from analyzers import Report, Severity, UnknownLanguageError, Verdict, analyze, languages
 from fumehood.commands import source
 
 CLEAN, FOUND, UNKNOWN = 0, 1, 2
+_SECONDS = 60.0
 _MOST_ROUNDS = 10
 """Fixes that overlap are made in later rounds; each round makes at least one."""
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "site-packages"})
@@ -28,14 +28,13 @@ def main(args: argparse.Namespace) -> int:
     """Print one report for each source and give the exit code."""
     unread = 0
     reports = []
-    with Pool(1) as analyser:
-        for name in _sources(args.paths):
-            try:
-                reports.append(_check(analyser, name, args))
-            except (OSError, UnknownLanguageError, UnwritableError) as error:
-                unread += 1
-                reason = error.strerror if isinstance(error, OSError) else error
-                print(f"fumehood: {name}: {reason}", file=sys.stderr)
+    for name in _sources(args.paths):
+        try:
+            reports.append(_check(name, args))
+        except (OSError, UnknownLanguageError, UnwritableError) as error:
+            unread += 1
+            reason = error.strerror if isinstance(error, OSError) else error
+            print(f"fumehood: {name}: {reason}", file=sys.stderr)
     # With --fix, what comes out for standard input is the fixed source; the report must not be mixed into it.
     stream = sys.stderr if args.fix and source.STDIN in args.paths else sys.stdout
     alone = len(args.paths) == 1 and not Path(args.paths[0]).is_dir()
@@ -70,13 +69,21 @@ def _below(folder: str) -> Iterator[str]:
                 yield str(path)
 
 
-def _check(analyser: Pool, name: str, args: argparse.Namespace) -> Report:
+def _check(name: str, args: argparse.Namespace) -> Report:
     content = source.read_bytes(name)
     language = args.language or source.language(name, content[:200].decode("utf-8", "replace"), default="python")
 
     def look(code: bytes) -> Report:
         filename = None if name == source.STDIN else name
-        return analyser.analyze(code, language, threshold=Severity(args.fail_on), filename=filename)
+        return analyze(
+            code,
+            language,
+            threshold=Severity(args.fail_on),
+            filename=filename,
+            fixes=args.fix or args.format == "sarif",
+            engines=args.engine,
+            seconds=_SECONDS,
+        )
 
     report = look(content)
     if not args.fix:

@@ -7,12 +7,11 @@ import sys
 import threading
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from analyzers import UnknownLanguageError, analyze, languages
+from analyzers import UnknownEngineError, UnknownLanguageError, analyze, languages
 from analyzers.analyze import MAX_FINDINGS
 from analyzers.python import look as python
 from analyzers.render import to_dict, to_json
@@ -27,7 +26,7 @@ def rules(code: str | bytes) -> list[str]:
 
 def test_the_example_of_the_contract() -> None:
     """The JSON for the contract's example is the contract's, word for word but for the message."""
-    report = to_dict(analyze("import ast\nx = input()\ny = eval(x)\n"))
+    report = to_dict(analyze("import ast\nx = input()\ny = eval(x)\n", fixes=True))
     message = report["findings"][0].pop("message")
     assert message
     assert report == {
@@ -177,7 +176,8 @@ def test_importing_the_package_is_light() -> None:
         assert f"'{name}'" not in done.stdout
     code = "import sys, analyzers; analyzers.analyze('f(x)'); print(sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
-    assert "'libcst'" not in done.stdout
+    for name in ("bandit", "libcst"):
+        assert f"'{name}'" not in done.stdout
 
 
 def test_threads_get_the_same_answers() -> None:
@@ -186,12 +186,12 @@ def test_threads_get_the_same_answers() -> None:
         f"import subprocess as s{n}\ns{n}.call(x, shell=True)\npassword = 'hunter{n}'\neval('\\d')\n" for n in range(40)
     ]
     before = list(warnings.filters)
-    expected = [to_json(analyze(code)) for code in codes]
+    expected = [to_json(analyze(code, engines=("bandit",))) for code in codes]
     barrier = threading.Barrier(8)
 
     def many(_: int) -> list[str]:
         barrier.wait()
-        return [to_json(analyze(code)) for code in codes]
+        return [to_json(analyze(code, engines=("bandit",))) for code in codes]
 
     with ThreadPoolExecutor(8) as threads:
         assert all(answers == expected for answers in threads.map(many, range(8)))
@@ -204,7 +204,7 @@ def test_a_rule_that_crashes_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> No
     def crash(_: object) -> object:
         raise RuntimeError("boom")
 
-    broken = replace(python.RULES[0], check=crash)
+    broken = python.RULES[0]._replace(check=crash)
     monkeypatch.setattr(python, "RULES", (broken, *python.RULES[1:]))
     report = analyze("x = 1\n")
     assert report.verdict == "incomplete"
@@ -233,24 +233,35 @@ def test_running_out_of_memory_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_many_findings_are_counted_but_not_all_listed() -> None:
     """The total is true beyond the cap, the gravest findings are the ones kept, and they stand in the text's order."""
-    report = analyze("assert x\n" * MAX_FINDINGS + "eval(x)\n" * 10)
+    report = analyze("assert x\n" * MAX_FINDINGS + "eval(x)\n" * 10, engines=("bandit",))
     assert report.total == MAX_FINDINGS + 10
     assert dict(report.counts)["high"] == 10
     assert len(report.findings) == MAX_FINDINGS
     assert [finding.rule for finding in report.findings][-10:] == ["FH101"] * 10
 
 
-def test_without_bandit_only_our_rules_run() -> None:
-    """Bandit can be left out."""
-    assert analyze("import pickle\nassert x\n", bandit=False).total == 0
-    assert analyze("import pickle\nassert x\n").total == 2
+def test_bandit_can_be_switched_on() -> None:
+    """Bandit's plugins run where they are asked for, and what only they see is added."""
+    code = "import cgitb\nserver.extra(where=f'{x}')\n"
+    assert analyze(code, engines=("bandit",)).total == analyze(code).total + len(bandit_alone(code))
 
 
-def test_without_fixes_none_is_offered() -> None:
-    """Fixes can be left out."""
+def bandit_alone(code: str) -> list[str]:
+    """Give the ids of Bandit's own that are in the report."""
+    return [found.rule for found in analyze(code, engines=("bandit",)).findings if found.rule.startswith("B")]
+
+
+def test_an_unknown_engine_names_the_known_ones() -> None:
+    """An engine that does not exist is refused, before anything is read."""
+    with pytest.raises(UnknownEngineError, match="bandit"):
+        analyze("x", engines=("lint",))
+
+
+def test_fixes_are_offered_on_request() -> None:
+    """Fixes are made only where they are asked for."""
     code = "try:\n    a\nexcept:\n    b\n"
-    assert analyze(code, fixes=False).findings[0].fix is None
-    assert analyze(code).findings[0].fix is not None
+    assert analyze(code).findings[0].fix is None
+    assert analyze(code, fixes=True).findings[0].fix is not None
 
 
 def test_json_is_json() -> None:

@@ -9,7 +9,7 @@ from analyzers.model import Edit, Fix, Span
 
 def fixed(code: str, *, unsafe: bool = False) -> str:
     """Apply every fix that the report offers."""
-    return apply(code, [finding.fix for finding in analyze(code).findings if finding.fix], unsafe=unsafe)
+    return apply(code, [finding.fix for finding in analyze(code, fixes=True).findings if finding.fix], unsafe=unsafe)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_eval_becomes_literal_eval_when_asked(before: str, after: str) -> None:
 )
 def test_no_fix_is_offered_where_it_would_be_wrong(code: str) -> None:
     """Calls that literal_eval cannot stand in for get no fix."""
-    assert analyze(code).findings[0].fix is None
+    assert analyze(code, fixes=True).findings[0].fix is None
 
 
 def test_deep_brackets_get_no_fix() -> None:

@@ -66,21 +66,21 @@ def check(report: Report, code: str | bytes) -> None:
 @given(TEXTS)
 def test_any_text_gets_a_report(code: str) -> None:
     """No text raises, and what is reported lies inside the text."""
-    check(analyze(code), code)
+    check(analyze(code, fixes=True), code)
 
 
 @UNHURRIED
 @given(st.one_of(st.binary(max_size=200), TEXTS.map(lambda text: text.encode("utf-8", "replace"))))
 def test_any_bytes_get_a_report(code: bytes) -> None:
     """No bytes raise either, whatever they claim to be."""
-    check(analyze(code), code)
+    check(analyze(code, fixes=True), code)
 
 
 @UNHURRIED
 @given(TEXTS)
 def test_fixes_keep_a_program_a_program(code: str) -> None:
     """Applying everything that is offered leaves a program that parses, without the findings that were fixed."""
-    report = analyze(code)
+    report = analyze(code, fixes=True)
     fixes = [finding.fix for finding in report.findings if finding.fix]
     if fixes and not code.startswith("# coding") and "\ufeff" not in code:
         after = apply(code, fixes, unsafe=True)
@@ -105,4 +105,4 @@ def test_a_program_that_python_parses_is_read_in_full(code: str) -> None:
         ast.parse(code.encode())
     except (SyntaxError, ValueError, UnicodeError):
         return
-    assert analyze(code, bandit=False).parse == "full"
+    assert analyze(code).parse == "full"

@@ -153,7 +153,7 @@ class ScriptedAnalyser:
         """Forget everything, as if new."""
         self.asked: list[str] = []
 
-    def analyze(self, code: str, language: str, *, threshold: Severity) -> Report:
+    def analyze(self, code: str, language: str, *, threshold: Severity, **_: object) -> Report:
         """Look for two words."""
         self.asked.append(code)
         language_named(language)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import json
 import subprocess
@@ -13,9 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from analyzers.isolate import Pool
 from fumehood.cli import main
-from fumehood.commands import check as command
 
 CLEAN = "x = 1\n"
 BARE = "try:\n    x = 1\nexcept:\n    x = 2\n"
@@ -25,11 +22,8 @@ Check = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def check(
-    monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes], tmp_path: Path, analyser: Pool
-) -> Check:
+def check(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes], tmp_path: Path) -> Check:
     """Call the command below a folder of its own; give exit code, stdout and stderr."""
-    monkeypatch.setattr(command, "Pool", lambda _: contextlib.nullcontext(analyser))
     monkeypatch.chdir(tmp_path)
 
     def call(*argv: str, stdin: str = "") -> tuple[int, str, str]:
