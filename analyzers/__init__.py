@@ -1,7 +1,7 @@
 """Read untrusted code without running it: findings, their severity, and a verdict for a gate."""
 
 from analyzers.analyze import analyze, pages
-from analyzers.languages import ENGINES, engines_named, language_named, languages
+from analyzers.languages import engines, engines_named, language_named, languages
 from analyzers.model import (
     Confidence,
     Edit,
@@ -19,7 +19,6 @@ from analyzers.model import (
 
 __all__ = [
     "Confidence",
-    "ENGINES",
     "Edit",
     "Finding",
     "Fix",
@@ -32,6 +31,7 @@ __all__ = [
     "UnknownLanguageError",
     "Verdict",
     "analyze",
+    "engines",
     "engines_named",
     "language_named",
     "languages",

@@ -35,13 +35,17 @@ class Language(NamedTuple):
 
 
 LANGUAGES = (Language("python", ("python3", "py"), "analyzers.python.look", engines=("bandit",)),)
-ENGINES = tuple(sorted({engine for language in LANGUAGES for engine in language.engines}))
 _BY_NAME = {name: language for language in LANGUAGES for name in (language.name, *language.aliases)}
 
 
 def languages() -> tuple[str, ...]:
     """Every language there is an analyser for."""
     return tuple(language.name for language in LANGUAGES)
+
+
+def engines() -> tuple[str, ...]:
+    """Every other tool that can be switched on."""
+    return tuple(sorted({engine for language in LANGUAGES for engine in language.engines}))
 
 
 def language_named(language: str) -> str:
@@ -52,12 +56,12 @@ def language_named(language: str) -> str:
     return found.name
 
 
-def engines_named(engines: Collection[str]) -> tuple[str, ...]:
-    """Return the engines, each once. Raises UnknownEngineError."""
-    for engine in engines:
-        if engine not in ENGINES:
-            raise UnknownEngineError(engine, ENGINES)
-    return tuple(dict.fromkeys(engines))
+def engines_named(names: Collection[str]) -> tuple[str, ...]:
+    """Return the engines of these names, each once. Raises UnknownEngineError."""
+    for name in names:
+        if name not in (known := engines()):
+            raise UnknownEngineError(name, known)
+    return tuple(dict.fromkeys(names))
 
 
 @cache

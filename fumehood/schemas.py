@@ -25,7 +25,7 @@ from pydantic import (
 from pydantic_core import to_json
 
 import sandbox
-from analyzers import ENGINES, Severity, engines_named
+from analyzers import Severity, engines, engines_named
 from fumehood.problems import from_validation
 from sandbox import Job, JobRefused, Launcher, NetworkKind, OnOutputLimit, OutputKeep, Status
 
@@ -226,7 +226,7 @@ def _engine(name: str) -> str:
     return engines_named((name,))[0]
 
 
-Engine = Annotated[str, AfterValidator(_engine), WithJsonSchema({"enum": list(ENGINES)})]
+Engine = Annotated[str, AfterValidator(_engine), WithJsonSchema({"enum": list(engines())})]
 
 
 class AnalyzeRequest(Wire):
