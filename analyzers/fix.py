@@ -84,8 +84,8 @@ def _require_program(code: str) -> None:
     from analyzers.source import read  # noqa: PLC0415 - likewise
 
     source, undecodable = read(code)
-    error = undecodable or parse(source)
-    if not hasattr(error, "module"):
+    error = undecodable or parse(source, source.text)
+    if not hasattr(error, "body"):
         raise UnfixableError(f"the edited text does not parse: {error}")
 
 
@@ -127,7 +127,7 @@ def _literal_eval(tree: Tree, finding: Finding, text: str) -> Fix | None:
     edits = [Edit(name, libcst.Module([]).code_for_node(function))]
     if not _imports_ast(tree):
         line = _import_line(tree)
-        if line is None or any(name.id == "ast" for name in tree.all(ast.Name)):
+        if line is None or any(scope.bound.get("ast") for scope in tree.scopes):
             return None
         edits.insert(0, Edit(Span(line, 1, line, 1), "import ast\n"))
     return Fix(tuple(edits), safe=False)

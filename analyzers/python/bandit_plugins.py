@@ -32,6 +32,8 @@ _BIDI = re.compile("[\u202a-\u202e\u2066-\u2069\u200f]")
 _BIDI_ID = "B613"
 _LOADING = threading.Lock()
 _CHECK_EVERY = 64
+# The parser hands out one shared object for each of these, so they have no place and no parent.
+_SHARED = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
 
 
 class CutShortError(Exception):
@@ -75,9 +77,7 @@ def run(tree: Tree, deadline: Deadline) -> Iterator[Seen | PluginError]:
     """Run every plugin that looks at nodes. Raises CutShortError when the deadline passes."""
     plugins = _plugins()
     walk = _Walk(tree.source, plugins)
-    for node, parent in zip(tree.nodes, tree.parents, strict=True):
-        node._bandit_parent = parent  # type: ignore[attr-defined] # noqa: SLF001 - where Bandit's plugins look for it
-    for index, node in enumerate(tree.nodes[1:]):
+    for index, node in enumerate(_in_order(tree.module)):
         if not index % _CHECK_EVERY and deadline.passed():
             raise CutShortError(getattr(node, "lineno", 1))
         for kind in walk.enter(node):
@@ -87,6 +87,20 @@ def run(tree: Tree, deadline: Deadline) -> Iterator[Seen | PluginError]:
                     yield outcome
                 elif outcome is not None:
                     yield _seen(outcome, test, node, tree, plugins)
+
+
+def _in_order(module: ast.Module) -> list[ast.AST]:
+    """Every node but the module, as Bandit meets them, each told of the node around it as Bandit does it."""
+    nodes: list[ast.AST] = []
+    stack: list[ast.AST] = [module]
+    while stack:
+        node = stack.pop()
+        nodes.append(node)
+        children = [child for child in ast.iter_child_nodes(node) if not isinstance(child, _SHARED)]
+        for child in children:
+            child._bandit_parent = node  # type: ignore[attr-defined] # noqa: SLF001 - where Bandit's plugins look for it
+        stack += reversed(children)
+    return nodes[1:]
 
 
 def run_on_text(source: Source) -> Iterator[Seen | PluginError]:
@@ -133,7 +147,7 @@ class _Walk:
         }
         self._names = importlib.import_module("bandit.core.utils")
 
-    def enter(self, node: ast.AST) -> Iterator[str]:  # noqa: C901 - one case per kind of node
+    def enter(self, node: ast.AST) -> Iterator[str]:
         """Prepare the context for a node and yield the kind under which plugins registered for it."""
         kind = type(node).__name__
         context = self._context = {**self._common, "node": node, "lineno": getattr(node, "lineno", 1)}

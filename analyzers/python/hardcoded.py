@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from analyzers.credentials import holds_secret
 from analyzers.model import Confidence, Severity, Span
+from analyzers.python.scopes import Scope
 from analyzers.python.tree import Tree
 from analyzers.rule import Hit, Rule
 from analyzers.secrets import MASK
@@ -19,7 +20,7 @@ Pair = tuple[str, ast.expr, ast.expr | None, str]
 """A name, the value beside it, the node that names it (None: only the value is shown), and Bandit's id for the form."""
 
 
-def hardcoded_secret(tree: Tree) -> Iterator[Hit]:
+def hardcoded_secret(node: ast.AST, at: Scope) -> Iterator[Hit]:
     """A password, key or token is written into the program, under a name that says so.
 
     Everyone who can read the source can use it, and changing it means changing the program. Read it from the
@@ -30,18 +31,19 @@ def hardcoded_secret(tree: Tree) -> Iterator[Hit]:
     when the value looks issued. Placeholders such as ``changeme`` or ``<token>``, addresses, paths, prompts and names
     of fields are not secrets.
     """
-    for name, value, naming, bandit in _pairs(tree):
+    for name, value, naming, bandit in _pairs(node):
         text = _literal(value)
         if text is not None and holds_secret(name, text):
-            span = tree.span(value)
-            whole = span if naming is None else _joined(tree, naming, span)
+            span = at.tree.span(value)
+            whole = span if naming is None else _joined(at.tree, naming, span)
             yield Hit(
                 span=whole,
                 message=f"{_shown(name)} is set to a secret in the source ({MASK})",
                 also=(bandit,),
                 secret=span,
             )
-    yield from _auth_pairs(tree)
+    if isinstance(node, ast.Call):
+        yield from _auth_pairs(node, at)
 
 
 def _joined(tree: Tree, naming: ast.expr | ast.keyword, span: Span) -> Span:
@@ -54,36 +56,27 @@ def _shown(name: str) -> str:
     return name if len(name) <= _SHOWN_NAME else name[:_SHOWN_NAME] + "…"
 
 
-def _pairs(tree: Tree) -> Iterator[Pair]:
-    for assign in tree.all(ast.Assign):
-        for target in assign.targets:
-            yield from _assigned(target, assign.value)
-    for annotated in tree.all(ast.AnnAssign):
-        if annotated.value is not None:
-            yield from _assigned(annotated.target, annotated.value)
-    for named in tree.all(ast.NamedExpr):
-        yield from _assigned(named.target, named.value)
-    yield from _keyed(tree)
-    yield from _compared(tree)
-    yield from _called(tree)
-    for arguments in tree.all(ast.arguments):
-        yield from _defaults(arguments)
-
-
-def _keyed(tree: Tree) -> Iterator[Pair]:
-    for mapping in tree.all(ast.Dict):
-        for key, value in zip(mapping.keys, mapping.values, strict=True):
-            if key is not None and isinstance(name := _constant(key), str):
-                yield name, value, key, "B105"
-
-
-def _compared(tree: Tree) -> Iterator[Pair]:
-    for compare in tree.all(ast.Compare):
-        if len(compare.ops) == 1 and isinstance(compare.ops[0], (ast.Eq, ast.NotEq)):
-            left, right = compare.left, compare.comparators[0]
+def _pairs(node: ast.AST) -> Iterator[Pair]:
+    match node:
+        case ast.Assign():
+            for target in node.targets:
+                yield from _assigned(target, node.value)
+        case ast.AnnAssign() | ast.NamedExpr():
+            if node.value is not None:
+                yield from _assigned(node.target, node.value)
+        case ast.Dict():
+            for key, value in zip(node.keys, node.values, strict=True):
+                if key is not None and isinstance(name := _constant(key), str):
+                    yield name, value, key, "B105"
+        case ast.Compare(ops=[ast.Eq() | ast.NotEq()]):
+            left, right = node.left, node.comparators[0]
             for side, other in ((left, right), (right, left)):
                 if name := _name(side):
                     yield name, other, left if side is left else None, "B105"
+        case ast.Call():
+            yield from _called(node)
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
+            yield from _defaults(node.args)
 
 
 def _assigned(target: ast.expr, value: ast.expr) -> Iterator[Pair]:
@@ -96,17 +89,16 @@ def _assigned(target: ast.expr, value: ast.expr) -> Iterator[Pair]:
         yield name, value, target, "B105"
 
 
-def _called(tree: Tree) -> Iterator[Pair]:
-    for call in tree.all(ast.Call):
-        for keyword in call.keywords:
-            if keyword.arg is not None:
-                # A keyword is no expression, but it has a place like one.
-                yield keyword.arg, keyword.value, keyword, "B106"  # type: ignore[misc]
-        match call:
-            case ast.Call(func=ast.Attribute(attr=method) | ast.Name(id=method), args=[*_, key, value]) if (
-                method in _LOOKUPS and isinstance(name := _constant(key), str)
-            ):
-                yield name, value, None, "B105"
+def _called(call: ast.Call) -> Iterator[Pair]:
+    for keyword in call.keywords:
+        if keyword.arg is not None:
+            # A keyword is no expression, but it has a place like one.
+            yield keyword.arg, keyword.value, keyword, "B106"  # type: ignore[misc]
+    match call:
+        case ast.Call(func=ast.Attribute(attr=method) | ast.Name(id=method), args=[*_, key, value]) if (
+            method in _LOOKUPS and isinstance(name := _constant(key), str)
+        ):
+            yield name, value, None, "B105"
 
 
 def _defaults(arguments: ast.arguments) -> Iterator[Pair]:
@@ -120,24 +112,23 @@ def _defaults(arguments: ast.arguments) -> Iterator[Pair]:
             yield argument.arg, default, argument, "B107"  # type: ignore[misc]
 
 
-def _auth_pairs(tree: Tree) -> Iterator[Hit]:
+def _auth_pairs(call: ast.Call, at: Scope) -> Iterator[Hit]:
     """``auth=("user", "password")`` and ``HTTPBasicAuth("user", "password")``."""
-    for call in tree.all(ast.Call):
-        values = [
-            keyword.value.elts[1]
-            for keyword in call.keywords
-            if keyword.arg in {"auth", "basic_auth", "http_auth"}
-            and isinstance(keyword.value, ast.Tuple)
-            and len(keyword.value.elts) == 2  # noqa: PLR2004 - a user and a password
-        ]
-        if isinstance(call.func, (ast.Name, ast.Attribute)) and _name(call.func) in _AUTH_CLASSES:
-            values += call.args[1:2]
-        for value in values:
-            text = _literal(value)
-            if text is not None and holds_secret("password", text):
-                span = tree.span(value)
-                message = f"the password of auth stands in the source ({MASK})"
-                yield Hit(span=span, message=message, also=(), secret=span)
+    values = [
+        keyword.value.elts[1]
+        for keyword in call.keywords
+        if keyword.arg in {"auth", "basic_auth", "http_auth"}
+        and isinstance(keyword.value, ast.Tuple)
+        and len(keyword.value.elts) == 2  # noqa: PLR2004 - a user and a password
+    ]
+    if isinstance(call.func, (ast.Name, ast.Attribute)) and _name(call.func) in _AUTH_CLASSES:
+        values += call.args[1:2]
+    for value in values:
+        text = _literal(value)
+        if text is not None and holds_secret("password", text):
+            span = at.tree.span(value)
+            message = f"the password of auth stands in the source ({MASK})"
+            yield Hit(span=span, message=message, also=(), secret=span)
 
 
 def _name(node: ast.expr) -> str:
@@ -189,6 +180,17 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.MEDIUM,
         cwe=798,
         check=hardcoded_secret,
+        on=(
+            ast.Assign,
+            ast.AnnAssign,
+            ast.NamedExpr,
+            ast.Dict,
+            ast.Compare,
+            ast.Call,
+            ast.FunctionDef,
+            ast.AsyncFunctionDef,
+            ast.Lambda,
+        ),
         also=("B105", "B106", "B107"),
         hits=(
             'password = "hunter2"\n',

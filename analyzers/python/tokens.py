@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 
 from analyzers.model import Confidence
-from analyzers.python import dynamic, exceptions, hardcoded
+from analyzers.python import hardcoded
+from analyzers.python.rules import dynamic, exceptions
 from analyzers.rule import Hit, Seen
 from analyzers.secrets import MASK, named
 from analyzers.source import Source

@@ -3,58 +3,176 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from analyzers.model import ParseError, Span
-from analyzers.python.names import Names
+from analyzers.python.scopes import Binding, Scope
 from analyzers.quiet import no_warnings
 from analyzers.source import Source
 
 Node = TypeVar("Node", bound=ast.AST)
+Placed = ast.expr | ast.stmt | ast.excepthandler | ast.arg | ast.keyword | ast.alias
 
-# The parser hands out one shared object for each of these, so they have no place and no parent.
-_SHARED = (ast.expr_context, ast.operator, ast.unaryop, ast.boolop, ast.cmpop)
+# What of each kind of node holds more nodes that anybody asks for, by the names of :mod:`ast` of Python 3.8 to 3.15.
+# Contexts, operators and names are left out; functions, classes and comprehensions are entered below.
+_PARTS: dict[type[ast.AST], tuple[str, ...]] = {
+    getattr(ast, kind): tuple(parts.split())
+    for kind, parts in {
+        "AnnAssign": "target annotation value",
+        "Assert": "test msg",
+        "Assign": "targets value",
+        "AsyncFor": "target iter body orelse",
+        "AsyncWith": "items body",
+        "AugAssign": "target value",
+        "Await": "value",
+        "BinOp": "left right",
+        "BoolOp": "values",
+        "Call": "func args keywords",
+        "Compare": "left comparators",
+        "Delete": "targets",
+        "Dict": "keys values",
+        "ExceptHandler": "type body",
+        "Expr": "value",
+        "For": "target iter body orelse",
+        "FormattedValue": "value format_spec",
+        "If": "test body orelse",
+        "IfExp": "test body orelse",
+        "Interpolation": "value format_spec",
+        "JoinedStr": "values",
+        "List": "elts",
+        "Match": "subject cases",
+        "MatchAs": "pattern",
+        "MatchClass": "cls patterns kwd_patterns",
+        "MatchMapping": "keys patterns",
+        "MatchOr": "patterns",
+        "MatchSequence": "patterns",
+        "MatchValue": "value",
+        "NamedExpr": "target value",
+        "Raise": "exc cause",
+        "Return": "value",
+        "Set": "elts",
+        "Slice": "lower upper step",
+        "Starred": "value",
+        "Subscript": "value slice",
+        "TemplateStr": "values",
+        "Try": "body handlers orelse finalbody",
+        "TryStar": "body handlers orelse finalbody",
+        "Tuple": "elts",
+        "TypeAlias": "value",
+        "UnaryOp": "operand",
+        "While": "test body orelse",
+        "With": "items body",
+        "Yield": "value",
+        "YieldFrom": "value",
+        "keyword": "value",
+        "match_case": "pattern guard body",
+        "withitem": "context_expr optional_vars",
+    }.items()
+    if hasattr(ast, kind)
+}
 
 
 class Tree:
-    """A parsed source: every node in source order, its parent, and what its names mean."""
+    """A parsed source: every node by its class with the scope it is read in, and what binds which name.
 
-    def __init__(self, source: Source, module: ast.Module) -> None:
+    Attributes:
+        by_kind: Nodes with their scopes, nearly in the order of the text. Of constants only texts, and neither names
+            nor attributes.
+        mentions: The names and attributes that are read and whose last word was asked for.
+        stars: Modules of which ``import *`` brings every name.
+    """
+
+    def __init__(self, source: Source, module: ast.Module, watched: frozenset[str] = frozenset()) -> None:
         self.source = source
         self.module = module
-        self.nodes: list[ast.AST] = []
-        self.parents: list[ast.AST | None] = []
-        self._by_type: dict[type[ast.AST], list[ast.AST]] = {}
+        self.scope = Scope(self, module, None)
+        self.by_kind: dict[type[ast.AST], list[tuple[Any, Scope]]] = {}
+        self.mentions: list[tuple[ast.Name | ast.Attribute, Scope]] = []
+        self.stars: list[str] = []
+        self._pending: list[tuple[list[Any], Scope]] = [(module.body[::-1], self.scope)]
+        self._inner: dict[ast.AST, Scope] = {}
+        self._watched = set(watched)
         self._walk()
 
     def _walk(self) -> None:
-        stack: list[tuple[ast.AST, ast.AST | None]] = [(self.module, None)]
-        nodes, parents, by_type = self.nodes, self.parents, self._by_type
-        while stack:
-            node, parent = stack.pop()
-            nodes.append(node)
-            parents.append(parent)
-            by_type.setdefault(type(node), []).append(node)
-            children: list[tuple[ast.AST, ast.AST | None]] = []
-            for field in node._fields:
-                value = getattr(node, field, None)
-                if isinstance(value, list):
-                    children += [(item, node) for item in value if isinstance(item, ast.AST)]
-                elif isinstance(value, ast.AST) and not isinstance(value, _SHARED):
-                    children.append((value, node))
-            stack += reversed(children)
+        by_kind, mentions, watched, pending = self.by_kind, self.mentions, self._watched, self._pending
+        name_kind, attribute_kind, constant_kind, load = ast.Name, ast.Attribute, ast.Constant, ast.Load
+        entrance_of, parts_of = _ENTRANCES.get, _PARTS.get
+        while pending:
+            stack, scope = pending.pop()
+            pop, push = stack.pop, stack.append
+            while stack:
+                node = pop()
+                kind = node.__class__
+                if kind is name_kind:
+                    if node.id in watched and node.ctx.__class__ is load:
+                        mentions.append((node, scope))
+                    continue
+                if kind is attribute_kind:
+                    if node.attr in watched:
+                        mentions.append((node, scope))
+                    push(node.value)
+                    continue
+                if kind is constant_kind:
+                    if node.value.__class__ is not str:
+                        continue
+                elif node is None:
+                    continue
+                listed = by_kind.get(kind)
+                if listed is None:
+                    by_kind[kind] = [(node, scope)]
+                else:
+                    listed.append((node, scope))
+                enter = entrance_of(kind)
+                if enter is not None:
+                    enter(self, node, scope, stack)
+                for part in parts_of(kind, ()):
+                    value = getattr(node, part)
+                    if value.__class__ is list:
+                        stack += value[::-1]
+                    elif value is not None:
+                        push(value)
+
+    def open(self, node: ast.AST, scope: Scope, body: list[Any]) -> Scope:
+        """Begin a scope below another; what is in it is walked later."""
+        inner = Scope(self, node, scope)
+        self._inner[node] = inner
+        self._pending.append((body[::-1], inner))
+        return inner
+
+    @property
+    def scopes(self) -> tuple[Scope, ...]:
+        """Every scope of the source."""
+        return (self.scope, *self._inner.values())
+
+    def scope_of(self, node: ast.AST) -> Scope | None:
+        """Find the scope that a function, class, lambda or comprehension makes."""
+        return self._inner.get(node)
+
+    def watch(self, name: str, original: str) -> None:
+        """Let a name that stands for a watched one be watched too."""
+        if original in self._watched:
+            self._watched.add(name)
 
     def all(self, kind: type[Node]) -> list[Node]:
-        """Every node of exactly this type, in source order."""
-        return self._by_type.get(kind, [])  # type: ignore[return-value]
+        """Every node of exactly this class, nearly in the order of the text."""
+        return [node for node, _ in self.by_kind.get(kind, ())]
 
     @cached_property
-    def names(self) -> Names:
-        """What the names of this source stand for."""
-        return Names(self.module)
+    def parents(self) -> dict[ast.AST, ast.AST]:
+        """The node around each node. Made when first asked for: few texts need it."""
+        parents: dict[ast.AST, ast.AST] = {}
+        stack: list[ast.AST] = [self.module]
+        while stack:
+            node = stack.pop()
+            children = list(ast.iter_child_nodes(node))
+            parents.update(dict.fromkeys(children, node))
+            stack += children
+        return parents
 
-    def span(self, node: ast.expr | ast.stmt | ast.excepthandler | ast.arg | ast.keyword | ast.alias) -> Span:
+    def span(self, node: Placed) -> Span:
         """Where a node stands."""
         return self.source.span(
             node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset
@@ -72,12 +190,167 @@ class Tree:
     def statement_lines(self) -> dict[int, tuple[int, int]]:
         """First and last line of the innermost statement (of its header, if it has a body) for each line."""
         lines: dict[int, tuple[int, int]] = {}
-        for node in self.nodes:
+        stack: list[ast.AST] = [*reversed(self.module.body)]
+        while stack:
+            node = stack.pop()
             if isinstance(node, (ast.stmt, ast.excepthandler)):
                 first, last = header_lines(node)
                 for line in range(first, last + 1):
                     lines[line] = (first, last)
+            for part in ("finalbody", "orelse", "handlers", "cases", "body"):
+                inner = getattr(node, part, None)
+                if isinstance(inner, list):
+                    stack += reversed(inner)
         return lines
+
+
+def _enter_function(tree: Tree, node: Any, scope: Scope, stack: list[Any]) -> None:  # noqa: ANN401 - three kinds
+    arguments = node.args
+    is_lambda = node.__class__ is ast.Lambda
+    inner = tree.open(node, scope, [node.body] if is_lambda else node.body)
+    if not is_lambda:
+        scope.bind(node.name, node, node)
+        stack += node.decorator_list
+        stack.append(node.returns)
+    stack += arguments.defaults
+    stack += arguments.kw_defaults
+    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        inner.bound[argument.arg] = [Binding(argument, inner, argument)]
+        stack.append(argument.annotation)
+    for argument in (arguments.vararg, arguments.kwarg):
+        if argument is not None:
+            inner.bound[argument.arg] = [Binding(argument, inner, argument)]
+            stack.append(argument.annotation)
+
+
+def _enter_class(tree: Tree, node: ast.ClassDef, scope: Scope, stack: list[Any]) -> None:
+    tree.open(node, scope, node.body)
+    scope.bind(node.name, node, node)
+    stack += node.decorator_list
+    stack += node.bases
+    stack += node.keywords
+
+
+def _enter_comprehension(tree: Tree, node: Any, scope: Scope, stack: list[Any]) -> None:  # noqa: ANN401 - four kinds
+    body = [node.key, node.value] if node.__class__ is ast.DictComp else [node.elt]
+    for number, generator in enumerate(node.generators):
+        if number:
+            body.append(generator.iter)
+        body += generator.ifs
+    inner = tree.open(node, scope, body)
+    stack.append(node.generators[0].iter)
+    for generator in node.generators:
+        inner.bind_target(generator.target, generator, generator)
+
+
+def _enter_import(tree: Tree, node: ast.Import, scope: Scope, _: list[Any]) -> None:
+    for alias in node.names:
+        name = alias.asname or alias.name.partition(".")[0]
+        scope.bind(name, alias.name if alias.asname else name, node)
+        if alias.asname:
+            tree.watch(alias.asname, alias.name.rpartition(".")[2])
+
+
+def _enter_import_from(tree: Tree, node: ast.ImportFrom, scope: Scope, _: list[Any]) -> None:
+    module = "." * node.level + (node.module or "")
+    for alias in node.names:
+        if alias.name == "*":
+            tree.stars.append(module)
+            continue
+        scope.bind(alias.asname or alias.name, f"{module}.{alias.name}", node)
+        if alias.asname:
+            tree.watch(alias.asname, alias.name)
+
+
+def _enter_assign(_: Tree, node: ast.Assign, scope: Scope, __: list[Any]) -> None:
+    for target in node.targets:
+        scope.bind_target(target, node.value, node)
+
+
+def _enter_annotated(_: Tree, node: ast.AnnAssign, scope: Scope, __: list[Any]) -> None:
+    scope.bind_target(node.target, node.value or node, node)
+
+
+def _enter_walrus(_: Tree, node: ast.NamedExpr, scope: Scope, __: list[Any]) -> None:
+    while isinstance(scope.node, _COMPREHENSIONS) and scope.parent is not None:
+        scope = scope.parent
+    scope.bind(node.target.id, node.value, node)
+
+
+def _enter_loop(_: Tree, node: ast.For | ast.AsyncFor | ast.AugAssign, scope: Scope, __: list[Any]) -> None:
+    scope.bind_target(node.target, node, node)
+
+
+def _enter_with_item(_: Tree, node: ast.withitem, scope: Scope, __: list[Any]) -> None:
+    if node.optional_vars is not None:
+        scope.bind_target(node.optional_vars, node.context_expr, node)
+
+
+def _enter_name(_: Tree, node: ast.ExceptHandler | ast.MatchAs | ast.MatchStar, scope: Scope, __: list[Any]) -> None:
+    if node.name:
+        scope.bind(node.name, None, node)
+
+
+def _enter_mapping(_: Tree, node: ast.MatchMapping, scope: Scope, __: list[Any]) -> None:
+    if node.rest:
+        scope.bind(node.rest, None, node)
+
+
+def _enter_return(_: Tree, node: ast.Return, scope: Scope, __: list[Any]) -> None:
+    if node.value is not None:
+        scope.returns.append(node.value)
+
+
+def _enter_delete(_: Tree, node: ast.Delete, scope: Scope, __: list[Any]) -> None:
+    stack: list[ast.expr] = [*node.targets]
+    while stack:
+        match stack.pop():
+            case ast.Name(id=name):
+                scope.elsewhere.get(name, scope).deleted.add(name)
+            case ast.Tuple(elts=items) | ast.List(elts=items):
+                stack += items
+            case _:
+                pass
+
+
+def _enter_global(tree: Tree, node: ast.Global, scope: Scope, _: list[Any]) -> None:
+    scope.elsewhere.update(dict.fromkeys(node.names, tree.scope))
+
+
+def _enter_nonlocal(_: Tree, node: ast.Nonlocal, scope: Scope, __: list[Any]) -> None:
+    for name in node.names:
+        outer = scope.parent
+        while outer is not None and (outer.node.__class__ is ast.ClassDef or name not in outer.bound):
+            outer = outer.parent
+        if outer is not None:
+            scope.elsewhere[name] = outer
+
+
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_ENTRANCES: dict[type[ast.AST], Callable[[Tree, Any, Scope, list[Any]], None]] = {
+    ast.FunctionDef: _enter_function,
+    ast.AsyncFunctionDef: _enter_function,
+    ast.Lambda: _enter_function,
+    ast.ClassDef: _enter_class,
+    **dict.fromkeys(_COMPREHENSIONS, _enter_comprehension),
+    ast.Import: _enter_import,
+    ast.ImportFrom: _enter_import_from,
+    ast.Assign: _enter_assign,
+    ast.AnnAssign: _enter_annotated,
+    ast.AugAssign: _enter_loop,
+    ast.NamedExpr: _enter_walrus,
+    ast.For: _enter_loop,
+    ast.AsyncFor: _enter_loop,
+    ast.withitem: _enter_with_item,
+    ast.ExceptHandler: _enter_name,
+    ast.MatchAs: _enter_name,
+    ast.MatchStar: _enter_name,
+    ast.MatchMapping: _enter_mapping,
+    ast.Return: _enter_return,
+    ast.Delete: _enter_delete,
+    ast.Global: _enter_global,
+    ast.Nonlocal: _enter_nonlocal,
+}
 
 
 def header_lines(node: ast.stmt | ast.excepthandler) -> tuple[int, int]:
@@ -91,12 +364,11 @@ def header_lines(node: ast.stmt | ast.excepthandler) -> tuple[int, int]:
     return first, last
 
 
-def parse(source: Source) -> Tree | ParseError:
-    """Parse, or say why not. Whatever the text is, this returns."""
+def parse(source: Source, text: str) -> ast.Module | ParseError:
+    """Parse a text, or say why not. Whatever the text is, this returns."""
     try:
         with no_warnings():
-            module = ast.parse(source.text)
-        return Tree(source, module)
+            return ast.parse(text)
     except SyntaxError as error:
         line = min(max(error.lineno or 1, 1), len(source.lines))
         column = min(max(error.offset or 1, 1), len(source.lines[line - 1]) + 1)

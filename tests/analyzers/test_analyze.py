@@ -14,6 +14,7 @@ import pytest
 from analyzers import UnknownEngineError, UnknownLanguageError, analyze, languages
 from analyzers.analyze import MAX_FINDINGS
 from analyzers.python import look as python
+from analyzers.python.interests import Table
 from analyzers.render import to_dict, to_json
 
 ROOT = Path(__file__).parents[2]
@@ -201,12 +202,13 @@ def test_threads_get_the_same_answers() -> None:
 def test_a_rule_that_crashes_is_a_finding(monkeypatch: pytest.MonkeyPatch) -> None:
     """A rule's crash is told, other rules go on, and the report can no longer be a pass."""
 
-    def crash(_: object) -> object:
+    def crash(*_: object) -> object:
         raise RuntimeError("boom")
 
     broken = python.RULES[0]._replace(check=crash)
-    monkeypatch.setattr(python, "RULES", (broken, *python.RULES[1:]))
-    report = analyze("x = 1\n")
+    table = Table((broken, *python.RULES[1:]))
+    monkeypatch.setattr(python, "_table", lambda: table)
+    report = analyze("eval(x)\n")
     assert report.verdict == "incomplete"
     assert [(finding.rule, finding.severity) for finding in report.findings] == [("FH001", "info")]
     assert analyze("exec(x)\n").verdict == "fail"

@@ -5,12 +5,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from analyzers.model import Confidence, Severity, Span
-from analyzers.python.tree import Tree
+from analyzers.model import Confidence, Severity
+from analyzers.python.fixed import is_fixed
+from analyzers.python.interests import calls, mentions, methods
+from analyzers.python.names import hides_builtin, is_certain, origins
+from analyzers.python.scopes import Scope
+from analyzers.python.values import argument
 from analyzers.rule import Hit, Rule
 
 
-def eval_used(tree: Tree) -> Iterator[Hit]:
+def eval_used(node: ast.expr, at: Scope) -> Iterator[Hit]:
     """``eval`` runs whatever expression it is given.
 
     Whoever decides the text decides what the program does. For literals (numbers, strings, lists, dicts)
@@ -18,12 +22,13 @@ def eval_used(tree: Tree) -> Iterator[Hit]:
     functions.
 
     The builtin is recognised through import, assignment, ``builtins.eval``, ``getattr(builtins, "eval")`` and when
-    it is handed on as in ``map(eval, lines)``. A function or method of yours that is called ``eval`` is not it.
+    it is handed on as in ``map(eval, lines)``. A function or method of yours that is called ``eval`` is not it. Text
+    that stands in the source itself is reported with low severity.
     """
-    return _uses(tree, "eval", ("B307",))
+    return _uses(node, at, "eval")
 
 
-def exec_used(tree: Tree) -> Iterator[Hit]:
+def exec_used(node: ast.expr, at: Scope) -> Iterator[Hit]:
     """``exec`` runs whatever statements it is given.
 
     Whoever decides the text decides what the program does. There is no safe subset of it: call functions, import
@@ -31,48 +36,29 @@ def exec_used(tree: Tree) -> Iterator[Hit]:
 
     The builtin is recognised in the same ways as ``eval`` is by FH101.
     """
-    return _uses(tree, "exec", ("B102",))
+    return _uses(node, at, "exec")
 
 
-def _uses(tree: Tree, name: str, bandit: tuple[str, ...]) -> Iterator[Hit]:
-    if name not in tree.source.text:
-        return
+def _uses(node: ast.expr, at: Scope, name: str) -> Iterator[Hit]:
     wanted = f"builtins.{name}"
-    for call in tree.all(ast.Call):
-        if wanted in tree.names.origins(call.func):
-            direct = isinstance(call.func, ast.Name) and call.func.id == name
-            how = "" if direct else " (through another name)"
-            confidence = Confidence.HIGH if tree.names.certain(call.func) else Confidence.MEDIUM
-        elif isinstance(call.func, ast.Name) and call.func.id == name and not tree.names.hides_builtin(call.func):
-            how, confidence = " (if no other function of this name was put in its place)", Confidence.MEDIUM
-        else:
-            how, confidence = "", None
-        if confidence is not None:
-            yield Hit(
-                span=tree.span(call),
-                message=f"{name} runs the text it is given as code{how}",
-                also=bandit,
-                confidence=confidence,
-            )
-        for argument in (*call.args, *(keyword.value for keyword in call.keywords)):
-            if isinstance(argument, (ast.Name, ast.Attribute)) and wanted in tree.names.origins(argument):
-                yield Hit(
-                    span=tree.span(argument),
-                    message=f"{name} is handed to another function, which will run text as code",
-                    confidence=Confidence.MEDIUM,
-                )
-
-
-def hidden_calls(tree: Tree) -> set[Span]:
-    """Where a function of the source's own is called that merely has the builtin's name; Bandit takes it for that."""
-    return {
-        tree.span(call)
-        for call in (tree.all(ast.Call) if "eval" in tree.source.text or "exec" in tree.source.text else ())
-        if isinstance(call.func, ast.Name)
-        and call.func.id in {"eval", "exec"}
-        and tree.names.hides_builtin(call.func)
-        and f"builtins.{call.func.id}" not in tree.names.origins(call.func)
-    }
+    if not isinstance(node, ast.Call):
+        parent = at.tree.parents.get(node)
+        if isinstance(parent, ast.keyword) or (isinstance(parent, ast.Call) and parent.func is not node):
+            message = f"{name} is handed to another function, which will run text as code"
+            yield at.hit(node, message, confidence=Confidence.MEDIUM, also=())
+        return
+    function = node.func
+    if wanted in origins(function, at):
+        how = "" if isinstance(function, ast.Name) and function.id == name else " (through another name)"
+        confidence = Confidence.HIGH if is_certain(function, at) else Confidence.MEDIUM
+    elif isinstance(function, ast.Name) and function.id == name and not hides_builtin(function, at):
+        how, confidence = " (if no other function of this name was put in its place)", Confidence.MEDIUM
+    else:
+        return
+    severity = None
+    if node.args and is_fixed(argument(node, 0), at):
+        how, severity = f"{how}; the text is the program's own", Severity.LOW
+    yield at.hit(node, f"{name} runs the text it is given as code{how}", confidence=confidence, severity=severity)
 
 
 _MISSES = (
@@ -133,6 +119,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.HIGH,
         cwe=95,
         check=eval_used,
+        on=(calls("builtins.eval"), methods("eval"), mentions("builtins.eval")),
         also=("B307",),
         hits=_named(_HITS, "eval"),
         misses=(*_named(_MISSES, "eval"), "import ast\nast.literal_eval(x)\n", "df.eval('a + b')\n"),
@@ -144,6 +131,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.HIGH,
         cwe=95,
         check=exec_used,
+        on=(calls("builtins.exec"), methods("exec"), mentions("builtins.exec")),
         also=("B102",),
         hits=_named(_HITS, "exec"),
         misses=(*_named(_MISSES, "exec"), "cursor.exec('select 1')\n"),

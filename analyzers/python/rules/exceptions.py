@@ -7,28 +7,25 @@ import re
 from collections.abc import Iterator
 
 from analyzers.model import Confidence, Severity, Span
-from analyzers.python.tree import Tree
+from analyzers.python.scopes import Scope
 from analyzers.rule import Hit, Rule
 
 _HEADER = re.compile(r"except(?:[ \t\f]|\\\n)*:")
 
 
-def bare_except(tree: Tree) -> Iterator[Hit]:
+def bare_except(handler: ast.ExceptHandler, at: Scope) -> Iterator[Hit]:
     """``except:`` catches everything, ``KeyboardInterrupt`` and ``SystemExit`` among it.
 
     A program that swallows them cannot be stopped and hides its own mistakes. Name what you can handle;
     ``except Exception:`` is the widest that is usually meant.
     """
-    for handler in tree.all(ast.ExceptHandler):
-        if handler.type is None:
-            line, column = handler.lineno, tree.source.column(handler.lineno, handler.col_offset)
-            start = tree.source.offset(line, column)
-            header = _HEADER.match(tree.source.text, start)
-            end = tree.source.place(header.end()) if header else (line, column + len("except"))
-            yield Hit(
-                span=Span(line, column, *end),
-                message="a bare except catches everything, KeyboardInterrupt and SystemExit included",
-            )
+    if handler.type is None:
+        source = at.tree.source
+        line, column = handler.lineno, source.column(handler.lineno, handler.col_offset)
+        header = _HEADER.match(source.text, source.offset(line, column))
+        end = source.place(header.end()) if header else (line, column + len("except"))
+        message = "a bare except catches everything, KeyboardInterrupt and SystemExit included"
+        yield Hit(span=Span(line, column, *end), message=message)
 
 
 RULES: tuple[Rule, ...] = (
@@ -39,6 +36,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.HIGH,
         cwe=396,
         check=bare_except,
+        on=(ast.ExceptHandler,),
         also=("E722",),
         hits=(
             "try:\n    x()\nexcept:\n    y()\n",

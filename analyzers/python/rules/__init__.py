@@ -1,0 +1,1 @@
+"""What to look for in Python, one family of rules a file; none knows another."""
