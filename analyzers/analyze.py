@@ -47,6 +47,7 @@ def analyze(
     fixes: bool = False,
     engines: Collection[str] = (),
     seconds: float | None = None,
+    honour_suppressions: bool = True,
 ) -> Report:
     """Look at code without running it.
 
@@ -59,6 +60,7 @@ def analyze(
         engines: Other tools to run as well: ``bandit`` for Python. Each is imported when first used, and one that has
             nothing to say about the language is left alone.
         seconds: When to stop looking; what was not seen by then makes the report ``incomplete``.
+        honour_suppressions: Whether comments in the code may take findings back. Who does not trust its author says no.
 
     Raises:
         UnknownLanguageError: No analyser reads this language. Nothing about the code itself raises.
@@ -68,7 +70,9 @@ def analyze(
     engines = engines_named(engines)
     threshold = Severity(threshold)
     try:
-        return _analyze(code, name, threshold, filename, Deadline(seconds), fixes=fixes, engines=engines)
+        return _analyze(
+            code, name, threshold, filename, Deadline(seconds), fixes=fixes, engines=engines, honour=honour_suppressions
+        )
     except MemoryError:
         return unanswered_report(name, "there was not enough memory to analyse this text", filename)
 
@@ -95,6 +99,7 @@ def _analyze(
     *,
     fixes: bool,
     engines: Collection[str],
+    honour: bool,
 ) -> Report:
     source, undecodable = read(code)
     found = reader_of(language).look(source, undecodable, deadline, engines=engines)
@@ -102,7 +107,7 @@ def _analyze(
         _run(found, rule, source, deadline)
     merged = merge(found.seen, found.others)
     masker = _masker(source, found, merged)
-    kept = _unsuppressed(source, found, merged, language)
+    kept = _unsuppressed(source, found, merged, language) if honour else merged
     everything = [*found.notes, *kept]
     # Notes are few, and what is left out of a report must at least be told.
     listed = _in_order([*found.notes, *_gravest(kept, MAX_FINDINGS - len(found.notes))])

@@ -15,6 +15,7 @@ from analyzers.rule import Rule
 
 _CHECK_EVERY = 256
 _ALL = "all rules"
+_PLAIN = (ast.Name, ast.Attribute)
 
 
 def dispatch(tree: Tree, table: Table, found: Look, deadline: Deadline) -> None:
@@ -49,8 +50,8 @@ def _meetings(tree: Tree, table: Table) -> Iterator[tuple[Iterable[Rule], ast.AS
         yield from _imports(tree, table)
 
 
-def _calls(tree: Tree, table: Table) -> Iterator[tuple[Iterable[Rule], ast.Call, Scope]]:
-    by_name, by_method, by_keyword = table.calls, table.methods, table.keywords
+def _calls(tree: Tree, table: Table) -> Iterator[tuple[Iterable[Rule], ast.expr, Scope]]:
+    by_name, by_method, by_keyword, handed = table.calls, table.methods, table.keywords, table.handed
     for call, scope in tree.by_kind.get(ast.Call, ()):
         function = call.func
         rules: tuple[Rule, ...] = ()
@@ -66,6 +67,11 @@ def _calls(tree: Tree, table: Table) -> Iterator[tuple[Iterable[Rule], ast.Call,
                 rules += by_keyword[keyword.arg]
         if rules:
             yield _once(rules) if len(rules) > 1 else rules, call, scope
+        for argument in call.args:
+            if argument.__class__ in _PLAIN:
+                for name in origins(argument, scope):
+                    if name in handed:
+                        yield handed[name], argument, scope
 
 
 def _named(names: Iterable[str], rules: dict[str, tuple[Rule, ...]]) -> Collection[Rule]:

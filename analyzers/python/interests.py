@@ -37,6 +37,12 @@ class Mentions(NamedTuple):
     names: frozenset[str]
 
 
+class Handed(NamedTuple):
+    """Arguments of calls that are a plain name or attribute with one of these dotted names."""
+
+    names: frozenset[str]
+
+
 class Imports(NamedTuple):
     """Imports of one of these modules, or of anything in one."""
 
@@ -63,6 +69,11 @@ def mentions(names: str) -> Mentions:
     return Mentions(frozenset(names.split()))
 
 
+def handed(names: str) -> Handed:
+    """Arguments that are one of these dotted names."""
+    return Handed(frozenset(names.split()))
+
+
 def imports(names: str) -> Imports:
     """Imports of one of these modules."""
     return Imports(frozenset(names.split()))
@@ -80,6 +91,7 @@ class Table:
         self.methods: Found = {}
         self.keywords: Found = {}
         self.mentions: Found = {}
+        self.handed: Found = {}
         self.imports: Found = {}
         for rule in rules:
             for interest in rule.on:
@@ -94,6 +106,8 @@ class Table:
                         _add(self.keywords, interest.names, rule)
                     case Mentions():
                         _add(self.mentions, interest.names, rule)
+                    case Handed():
+                        _add(self.handed, interest.names, rule)
                     case Imports():
                         _add(self.imports, interest.names, rule)
                     case _:

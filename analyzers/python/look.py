@@ -11,12 +11,21 @@ from analyzers.model import Finding, Fix, Parse, ParseError
 from analyzers.python import hardcoded, tokens
 from analyzers.python.dispatch import dispatch
 from analyzers.python.interests import Table
-from analyzers.python.rules import dynamic, exceptions
+from analyzers.python.rules import deserialisation, dynamic, exceptions, markup, processes, sql, xml
 from analyzers.python.tree import Tree, parse
 from analyzers.rule import Rule
 from analyzers.source import Source, UndecodableError
 
-RULES: tuple[Rule, ...] = (*dynamic.RULES, *hardcoded.RULES, *exceptions.RULES)
+RULES: tuple[Rule, ...] = (
+    *hardcoded.RULES,
+    *deserialisation.RULES,
+    *dynamic.RULES,
+    *exceptions.RULES,
+    *markup.RULES,
+    *processes.RULES,
+    *sql.RULES,
+    *xml.RULES,
+)
 FIXABLE = frozenset({"FH101", "FH301"})
 
 

@@ -74,6 +74,9 @@ _PARTS: dict[type[ast.AST], tuple[str, ...]] = {
 }
 
 
+_NO_NODES = frozenset({"ctx", "op", "ops", "names", "type_ignores", "kwd_attrs"})
+
+
 class Tree:
     """A parsed source: every node by its class with the scope it is read in, and what binds which name.
 
@@ -81,6 +84,7 @@ class Tree:
         by_kind: Nodes with their scopes, nearly in the order of the text. Of constants only texts, and neither names
             nor attributes.
         mentions: The names and attributes that are read and whose last word was asked for.
+        modules: What is imported anywhere in the source, as full dotted names.
         stars: Modules of which ``import *`` brings every name.
     """
 
@@ -90,6 +94,7 @@ class Tree:
         self.scope = Scope(self, module, None)
         self.by_kind: dict[type[ast.AST], list[tuple[Any, Scope]]] = {}
         self.mentions: list[tuple[ast.Name | ast.Attribute, Scope]] = []
+        self.modules: set[str] = set()
         self.stars: list[str] = []
         self._pending: list[tuple[list[Any], Scope]] = [(module.body[::-1], self.scope)]
         self._inner: dict[ast.AST, Scope] = {}
@@ -147,6 +152,10 @@ class Tree:
         """Every scope of the source."""
         return (self.scope, *self._inner.values())
 
+    def imports(self, package: str) -> bool:
+        """Whether a package or anything in it is imported anywhere in the source."""
+        return any(name == package or name.startswith(f"{package}.") for name in self.modules)
+
     def scope_of(self, node: ast.AST) -> Scope | None:
         """Find the scope that a function, class, lambda or comprehension makes."""
         return self._inner.get(node)
@@ -164,12 +173,16 @@ class Tree:
     def parents(self) -> dict[ast.AST, ast.AST]:
         """The node around each node. Made when first asked for: few texts need it."""
         parents: dict[ast.AST, ast.AST] = {}
-        stack: list[ast.AST] = [self.module]
-        while stack:
-            node = stack.pop()
-            children = list(ast.iter_child_nodes(node))
-            parents.update(dict.fromkeys(children, node))
-            stack += children
+        for kind, nodes in ((ast.Module, [(self.module, self.scope)]), *self.by_kind.items()):
+            fields = [field for field in kind._fields if field not in _NO_NODES]
+            for node, _ in nodes:
+                for field in fields:
+                    value = getattr(node, field, None)
+                    for child in value if value.__class__ is list else (value,):
+                        parents[child] = node
+                        while child.__class__ is ast.Attribute:
+                            parents[child.value] = child
+                            child = child.value  # noqa: PLW2901 - down a chain of attributes, which no list holds
         return parents
 
     def span(self, node: Placed) -> Span:
@@ -245,6 +258,7 @@ def _enter_comprehension(tree: Tree, node: Any, scope: Scope, stack: list[Any]) 
 
 def _enter_import(tree: Tree, node: ast.Import, scope: Scope, _: list[Any]) -> None:
     for alias in node.names:
+        tree.modules.add(alias.name)
         name = alias.asname or alias.name.partition(".")[0]
         scope.bind(name, alias.name if alias.asname else name, node)
         if alias.asname:
@@ -253,6 +267,7 @@ def _enter_import(tree: Tree, node: ast.Import, scope: Scope, _: list[Any]) -> N
 
 def _enter_import_from(tree: Tree, node: ast.ImportFrom, scope: Scope, _: list[Any]) -> None:
     module = "." * node.level + (node.module or "")
+    tree.modules.add(module)
     for alias in node.names:
         if alias.name == "*":
             tree.stars.append(module)

@@ -66,11 +66,17 @@ def text_of(node: ast.AST | None, scope: Scope) -> str | None:
 
 def is_true(node: ast.AST | None, scope: Scope) -> bool:
     """Whether an expression is certainly true: a constant, or a container with something in it."""
-    if isinstance(node, (ast.List, ast.Tuple, ast.Set)):
-        return bool(node.elts)
-    if isinstance(node, ast.Dict):
-        return bool(node.keys)
-    return bool(fold(node, scope))
+    match node:
+        case ast.List() | ast.Tuple() | ast.Set():
+            return any(not isinstance(item, ast.Starred) for item in node.elts)
+        case ast.Dict():
+            return any(key is not None for key in node.keys)
+        case ast.Lambda() | ast.GeneratorExp():
+            return True
+        case ast.JoinedStr():
+            return any(_is_never_empty(part) for part in node.values)
+        case _:
+            return bool(fold(node, scope))
 
 
 def is_false(node: ast.AST | None, scope: Scope) -> bool:
@@ -81,6 +87,35 @@ def is_false(node: ast.AST | None, scope: Scope) -> bool:
         return not node.keys
     value = fold(node, scope)
     return value is not UNKNOWN and not value
+
+
+def _is_never_empty(part: ast.expr) -> bool:
+    match part:
+        case ast.Constant():
+            return bool(part.value)
+        case ast.FormattedValue(value=ast.Constant(value=str(text)), conversion=-1):
+            return bool(text)
+        case ast.FormattedValue(value=ast.Constant()):
+            return True
+        case _:
+            return False
+
+
+def is_literal(node: ast.AST | None) -> bool:
+    """Whether an expression is written out: a constant, or a container of constants; None counts as one."""
+    stack = [node]
+    while stack:
+        part = stack.pop()
+        match part:
+            case None | ast.Constant():
+                pass
+            case ast.Tuple() | ast.List() | ast.Set():
+                stack += part.elts
+            case ast.Dict():
+                stack += [*part.keys, *part.values]
+            case _:
+                return False
+    return True
 
 
 def keyword(call: ast.Call, name: str) -> ast.expr | None:

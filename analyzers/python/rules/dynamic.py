@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from analyzers.model import Confidence, Severity
 from analyzers.python.fixed import is_fixed
-from analyzers.python.interests import calls, mentions, methods
+from analyzers.python.interests import calls, handed, methods
 from analyzers.python.names import hides_builtin, is_certain, origins
 from analyzers.python.scopes import Scope
 from analyzers.python.values import argument
@@ -42,10 +42,8 @@ def exec_used(node: ast.expr, at: Scope) -> Iterator[Hit]:
 def _uses(node: ast.expr, at: Scope, name: str) -> Iterator[Hit]:
     wanted = f"builtins.{name}"
     if not isinstance(node, ast.Call):
-        parent = at.tree.parents.get(node)
-        if isinstance(parent, ast.keyword) or (isinstance(parent, ast.Call) and parent.func is not node):
-            message = f"{name} is handed to another function, which will run text as code"
-            yield at.hit(node, message, confidence=Confidence.MEDIUM, also=())
+        message = f"{name} is handed to another function, which will run text as code"
+        yield at.hit(node, message, confidence=Confidence.MEDIUM, also=())
         return
     function = node.func
     if wanted in origins(function, at):
@@ -119,7 +117,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.HIGH,
         cwe=95,
         check=eval_used,
-        on=(calls("builtins.eval"), methods("eval"), mentions("builtins.eval")),
+        on=(calls("builtins.eval"), methods("eval"), handed("builtins.eval")),
         also=("B307",),
         hits=_named(_HITS, "eval"),
         misses=(*_named(_MISSES, "eval"), "import ast\nast.literal_eval(x)\n", "df.eval('a + b')\n"),
@@ -131,7 +129,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.HIGH,
         cwe=95,
         check=exec_used,
-        on=(calls("builtins.exec"), methods("exec"), mentions("builtins.exec")),
+        on=(calls("builtins.exec"), methods("exec"), handed("builtins.exec")),
         also=("B102",),
         hits=_named(_HITS, "exec"),
         misses=(*_named(_MISSES, "exec"), "cursor.exec('select 1')\n"),
