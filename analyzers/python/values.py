@@ -186,7 +186,7 @@ def _operate(left: object, operator: ast.operator, right: object) -> object:
             # A width in the format would make a text of any length.
             case ast.Mod(), str(), _ if "*" not in left and not any(character.isdigit() for character in left):
                 return (left % right)[:_MAX_TEXT]
-            case ast.Mult(), str(), int() if 0 <= right * len(left) <= _MAX_TEXT:
+            case ast.Mult(), (str() | bytes()), int() if 0 <= right * len(left) <= _MAX_TEXT:
                 return left * right
             case _:
                 return UNKNOWN
