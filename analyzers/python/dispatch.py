@@ -52,6 +52,7 @@ def _meetings(tree: Tree, table: Table) -> Iterator[tuple[Iterable[Rule], ast.AS
 
 def _calls(tree: Tree, table: Table) -> Iterator[tuple[Iterable[Rule], ast.expr, Scope]]:
     by_name, by_method, by_keyword, handed = table.calls, table.methods, table.keywords, table.handed
+    packages = table.packages
     for call, scope in tree.by_kind.get(ast.Call, ()):
         function = call.func
         rules: tuple[Rule, ...] = ()
@@ -62,6 +63,8 @@ def _calls(tree: Tree, table: Table) -> Iterator[tuple[Iterable[Rule], ast.expr,
         for name in origins(function, scope):
             if name in by_name:
                 rules += by_name[name]
+            if name.partition(".")[0] in packages:
+                rules += packages[name.partition(".")[0]]
         for keyword in call.keywords:
             if keyword.arg in by_keyword:
                 rules += by_keyword[keyword.arg]

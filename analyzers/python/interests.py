@@ -14,7 +14,10 @@ from analyzers.rule import Rule
 
 
 class Calls(NamedTuple):
-    """Calls of what has one of these dotted names, as :mod:`analyzers.python.names` writes them."""
+    """Calls of what has one of these dotted names, as :mod:`analyzers.python.names` writes them.
+
+    ``package.*`` is everything of that package.
+    """
 
     names: frozenset[str]
 
@@ -88,6 +91,7 @@ class Table:
     def __init__(self, rules: Iterable[Rule]) -> None:
         self.kinds: dict[type[ast.AST], tuple[Rule, ...]] = {}
         self.calls: Found = {}
+        self.packages: Found = {}
         self.methods: Found = {}
         self.keywords: Found = {}
         self.mentions: Found = {}
@@ -99,7 +103,9 @@ class Table:
                     case type():
                         self.kinds[interest] = (*self.kinds.get(interest, ()), rule)
                     case Calls():
-                        _add(self.calls, interest.names, rule)
+                        whole = {name for name in interest.names if name.endswith(".*")}
+                        _add(self.calls, interest.names - whole, rule)
+                        _add(self.packages, {name.removesuffix(".*") for name in whole}, rule)
                     case Methods():
                         _add(self.methods, interest.names, rule)
                     case Keywords():

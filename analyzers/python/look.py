@@ -8,40 +8,14 @@ from functools import cache
 from analyzers.deadline import Deadline
 from analyzers.looking import Look
 from analyzers.model import Finding, Fix, Parse, ParseError
-from analyzers.python import hardcoded, tokens
+from analyzers.python import hardcoded, rules, tokens
 from analyzers.python.dispatch import dispatch
 from analyzers.python.interests import Table
-from analyzers.python.rules import (
-    ciphers,
-    deserialisation,
-    dynamic,
-    exceptions,
-    hashes,
-    markup,
-    processes,
-    randomness,
-    sql,
-    tls,
-    xml,
-)
 from analyzers.python.tree import Tree, parse
 from analyzers.rule import Rule
 from analyzers.source import Source, UndecodableError
 
-RULES: tuple[Rule, ...] = (
-    *hardcoded.RULES,
-    *ciphers.RULES,
-    *deserialisation.RULES,
-    *dynamic.RULES,
-    *exceptions.RULES,
-    *hashes.RULES,
-    *markup.RULES,
-    *processes.RULES,
-    *randomness.RULES,
-    *sql.RULES,
-    *tls.RULES,
-    *xml.RULES,
-)
+RULES: tuple[Rule, ...] = (*hardcoded.RULES, *rules.RULES)
 FIXABLE = frozenset({"FH101", "FH301"})
 
 

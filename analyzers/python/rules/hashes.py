@@ -135,8 +135,9 @@ RULES: tuple[Rule, ...] = (
         check=fast_derivation,
         on=(
             calls(
-                "hashlib.pbkdf2_hmac hashlib.scrypt bcrypt.gensalt Crypto.Protocol.KDF.PBKDF2 "
-                "Crypto.Protocol.KDF.scrypt cryptography.hazmat.primitives.kdf.pbkdf2.PBKDF2HMAC cryptography.hazmat.primitives.kdf.scrypt.Scrypt"
+                "hashlib.pbkdf2_hmac hashlib.scrypt bcrypt.gensalt "
+                "Crypto.Protocol.KDF.PBKDF2 Crypto.Protocol.KDF.scrypt "
+                "cryptography.hazmat.primitives.kdf.pbkdf2.PBKDF2HMAC cryptography.hazmat.primitives.kdf.scrypt.Scrypt"
             ),
         ),
         hits=(
