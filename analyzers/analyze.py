@@ -18,8 +18,11 @@ from analyzers.rule import Page, Rule, Seen
 from analyzers.secret_rules import RULES as SECRET_RULES
 from analyzers.secrets import Masker, clean
 from analyzers.source import Source, read
-from analyzers.suppress import Suppressions
+from analyzers.suppress import UNEXPLAINED, Suppressions
+from analyzers.text_rules import RULES as TEXT_RULES
 
+ANY_TEXT = (*SECRET_RULES, *TEXT_RULES)
+"""The rules for texts of any language."""
 MAX_FINDINGS = 1000
 """A report lists no more than this, the gravest first to be kept; it counts all."""
 _MAX_SNIPPET = 200
@@ -30,12 +33,12 @@ _MAX_MESSAGE = 400
 def pages() -> Mapping[str, Page]:
     """Every rule of ours, by its id, with what a reader gets to know about it. Other engines have their own pages."""
     rules = [rule for language in LANGUAGES for rule in reader_of(language.name).RULES]
-    return {rule.id: rule.page for rule in (*rules, *SECRET_RULES)}
+    return {rule.id: rule.page for rule in (*rules, *ANY_TEXT)}
 
 
 @cache
 def _rule_names(language: str) -> frozenset[str]:
-    return frozenset(rule.name for rule in (*reader_of(language).RULES, *SECRET_RULES))
+    return frozenset(rule.name for rule in (*reader_of(language).RULES, *ANY_TEXT))
 
 
 def analyze(
@@ -103,7 +106,7 @@ def _analyze(
 ) -> Report:
     source, undecodable = read(code)
     found = reader_of(language).look(source, undecodable, deadline, engines=engines)
-    for rule in SECRET_RULES:
+    for rule in ANY_TEXT:
         _run(found, rule, source, deadline)
     merged = merge(found.seen, found.others)
     masker = _masker(source, found, merged)
@@ -122,7 +125,7 @@ def _analyze(
         unparsed=found.unparsed,
         total=len(everything),
         counts=_counts(everything),
-        suppressed=len(merged) - len(kept),
+        suppressed=len(merged) - sum(seen.label.id != UNEXPLAINED for seen in kept),
         capabilities=found.capabilities,
         findings=tuple(findings),
         filename=filename,
@@ -139,7 +142,8 @@ def _unsuppressed(source: Source, found: Look, merged: list[Seen], language: str
     if not suppressions:
         return merged
     statement_lines = found.statement_lines()
-    return [seen for seen in merged if not suppressions.covers(seen, statement_lines)]
+    left = [suppressions.remaining(seen, statement_lines) for seen in merged]
+    return [*suppressions.unexplained, *(seen for seen in left if seen is not None)]
 
 
 def _masker(source: Source, found: Look, merged: list[Seen]) -> Masker:

@@ -172,9 +172,9 @@ class Tree:
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """The node around each node. Made when first asked for: few texts need it."""
-        parents: dict[ast.AST, ast.AST] = {}
+        parents: dict[Any, ast.AST] = {}
         for kind, nodes in ((ast.Module, [(self.module, self.scope)]), *self.by_kind.items()):
-            fields = [field for field in kind._fields if field not in _NO_NODES]
+            fields = [field for field in getattr(kind, "_fields", ()) if field not in _NO_NODES]
             for node, _ in nodes:
                 for field in fields:
                     value = getattr(node, field, None)

@@ -30,7 +30,10 @@ def fold(node: ast.AST | None, scope: Scope, hops: int = _MAX_HOPS) -> object:
         return UNKNOWN
     match node:
         case ast.Name():
-            return _only(scope.bindings(node.id), hops)
+            found = scope.bindings(node.id)
+            if found and found[0].scope is scope and _line(found[0].node) > node.lineno:
+                return UNKNOWN  # it had another value, or none, when it was read
+            return _only(found, hops)
         case ast.Attribute(value=ast.Name(id="self" | "cls")):
             owner = scope.enclosing_class()
             if owner is None:
@@ -134,6 +137,10 @@ def argument(call: ast.Call, place: int, name: str | None = None) -> ast.expr | 
         if index == place:
             return one
     return None if name is None else keyword(call, name)
+
+
+def _line(node: ast.AST) -> int:
+    return getattr(node, "lineno", 0)
 
 
 def _only(bindings: list[Binding], hops: int) -> object:

@@ -57,7 +57,7 @@ def examples(checkout: Path) -> Iterator[tuple[str, int, bool]]:
             continue
         expect: dict[str, dict[str, int]] = {}
         changed = any(isinstance(node, ast.With) for node in ast.walk(function))
-        for node in ast.walk(function):
+        for node in (part for statement in function.body for part in ast.walk(statement)):
             match node:
                 case ast.Assign(targets=[ast.Name(id="expect")], value=value):
                     expect = _counts(value)

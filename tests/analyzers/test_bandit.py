@@ -140,12 +140,10 @@ def test_the_samples_cover_most_of_bandits_plugins() -> None:
 
 def test_bandits_grades_and_weaknesses_are_kept() -> None:
     """A finding of Bandit's alone has Bandit's severity, confidence, CWE, words and name."""
-    (finding,) = (
-        one for one in analyze("import subprocess\nsubprocess.call(x, shell=True)\n").findings if one.rule == "B602"
-    )
-    assert (finding.severity, finding.confidence, finding.cwe) == ("high", "high", 78)
-    assert finding.name == "subprocess_popen_with_shell_equals_true"
-    assert "shell=True" in finding.message
+    (finding,) = (one for one in analyze("from .. import subprocess\n").findings if one.rule == "B404")
+    assert (finding.severity, finding.confidence, finding.cwe) == ("low", "high", 78)
+    assert finding.name == "import_subprocess"
+    assert "subprocess" in finding.message
 
 
 def test_bandits_state_is_left_alone() -> None:
@@ -180,8 +178,8 @@ def test_a_plugin_that_crashes_is_told(monkeypatch: pytest.MonkeyPatch, caplog: 
     )
     with caplog.at_level(logging.DEBUG, "bandit"):
         report = analyze("f(x)\ng(x)\nimport pickle\npickle.loads(x)\n")
-    assert [finding.rule for finding in report.findings if finding.severity == "info"] == ["FH001"]
-    assert "B301" in [finding.rule for finding in report.findings]
+    assert [finding.rule for finding in report.findings if finding.rule.startswith("FH0")] == ["FH001"]
+    assert "FH150" in [finding.rule for finding in report.findings]
     assert not caplog.records
 
 
@@ -204,7 +202,7 @@ def test_a_dictionary_of_many_passwords_ends_in_time() -> None:
 
 def test_the_first_direction_mark_is_the_place() -> None:
     """A bidirectional control character is found where it stands, also in text that does not parse."""
-    (finding,) = (one for one in analyze("x = (\n'a\u2066b'").findings if one.rule == "B613")
+    (finding,) = (one for one in analyze("x = (\n'a\u2066b'").findings if "B613" in one.also)
     assert (finding.span.line, finding.span.column) == (2, 3)
     assert list(bandit_plugins.run_on_text(Source("x = 1\n"))) == []
     assert warnings.filters

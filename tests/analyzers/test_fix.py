@@ -37,7 +37,7 @@ def test_a_header_over_two_lines_is_fixed() -> None:
     """A continuation inside the header survives as something that parses."""
     after = fixed("try: a()\nexcept \\\n  :\n    b()\n")
     assert "except Exception" in after
-    assert analyze(after).findings == ()
+    assert {finding.severity for finding in analyze(after).findings} <= {"info"}
 
 
 def test_a_handler_that_raises_again_is_not_changed_unasked() -> None:

@@ -16,7 +16,7 @@ def test_text_has_a_line_for_each_finding_and_a_verdict() -> None:
     lines = to_text(analyze(CODE, filename="a.py", engines=("bandit",), fixes=True)).splitlines()
     assert lines[0] == "a.py:2:5: high FH101 (B307) eval-used: eval runs the text it is given as code"
     assert lines[1] == "    eval(x)"
-    assert lines[-1] == "a.py: fail: 5 findings (2 high, 3 low)"
+    assert lines[-1] == "a.py: fail: 4 findings (2 high, 1 low, 1 info)"
     assert to_text(analyze("if (")).splitlines() == [
         "<snippet>:1:4: does not parse: '(' was never closed",
         "<snippet>: incomplete: 0 findings, read as text only",
@@ -33,7 +33,7 @@ def test_text_cannot_steer_a_terminal() -> None:
 def test_annotations_escape_what_the_format_reserves() -> None:
     """Workflow commands stay one line each, whatever the file is called."""
     text = to_github(analyze(CODE, filename="a,b:c%\n.py", engines=("bandit",), fixes=True))
-    assert len(text.splitlines()) == 5
+    assert len(text.splitlines()) == 4
     place = "file=a%2Cb%3Ac%25%0A.py,line=2,endLine=2,col=5,endColumn=12"
     assert text.startswith(f"::error {place},title=FH101 eval-used::eval")
     assert "::warning " in text

@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 
 from analyzers import Severity, analyze
+from analyzers.analyze import ANY_TEXT
 from analyzers.python.look import FIXABLE
 from analyzers.python.look import RULES as PYTHON_RULES
 from analyzers.rule import Rule
-from analyzers.secret_rules import RULES as SECRET_RULES
 
-RULES: tuple[Rule, ...] = (*PYTHON_RULES, *SECRET_RULES)
+RULES: tuple[Rule, ...] = (*PYTHON_RULES, *ANY_TEXT)
 
 
 def _cases(kind: str) -> list[object]:

@@ -33,6 +33,13 @@ from analyzers import analyze
         'q = ("a"  # nosec\n     "b" + eval(x))',
         "assert x  # nosec assert_used",
         "if (\neval(x)  # nosec",
+        "eval(x)  # nosemgrep",
+        "eval(x)  # nosemgrep: python.lang.security.audit.eval-detected.eval-detected",
+        "# nosemgrep: eval-detected\neval(x)",
+        "eval(x)  # fumehood: allow[FH101] the text is ours",
+        "eval(x)  # fumehood: allow[eval-used] - the text is ours",
+        "eval(x)  # fumehood: allow[B101,B307]: the text is ours",
+        "# fumehood: allow[FH101] the text is ours\neval(x)",
     ],
 )
 def test_a_marker_takes_its_finding_back(code: str) -> None:
@@ -57,6 +64,9 @@ def test_a_marker_takes_its_finding_back(code: str) -> None:
         "eval('''\n# noqa\n''')",
         'x = """\n# nosec\n"""; eval(x)',
         "eval(x)\n# nosec",
+        "eval(x)  # nosemgrep: sql-injection",
+        "eval(x)  # fumehood: allow[FH102] the text is ours",
+        "x = 1  # fumehood: allow[FH101] the text is ours\neval(x)",
     ],
 )
 def test_other_comments_and_strings_suppress_nothing(code: str) -> None:
@@ -82,3 +92,31 @@ def test_notes_cannot_be_suppressed() -> None:
     """No comment hides that the analysis was cut short."""
     report = analyze("f(x)  # nosec\n" * 300, seconds=0.0)
     assert report.verdict == "incomplete"
+
+
+def test_allowing_wants_a_reason() -> None:
+    """Our own marker does nothing without a reason, and says so."""
+    report = analyze("eval(x)  # fumehood: allow[FH101]\n")
+    assert [finding.rule for finding in report.findings] == ["FH101", "FH005"]
+    assert (report.suppressed, report.verdict) == (0, "fail")
+
+
+def test_a_marker_for_one_of_two_names_takes_that_name() -> None:
+    """A finding that two tools' rules make keeps the other name; the first name takes all of it."""
+    code = "import subprocess\nsubprocess.run('ls ' + x, shell=True)  # {}\n"
+    (_, finding) = analyze(code.format("nosec B607")).findings
+    assert (finding.rule, finding.also) == ("FH110", ("B602",))
+    assert [finding.rule for finding in analyze(code.format("noqa: S602")).findings] == ["FH701"]
+
+
+def test_bandits_own_names_are_known() -> None:
+    """``nosec`` with the name of one of Bandit's tests takes its finding back."""
+    assert analyze("assert x  # nosec assert_used\n").suppressed == 1
+    assert analyze("assert x  # nosec exec_used\n").suppressed == 0
+
+
+def test_who_does_not_trust_the_author_sees_everything() -> None:
+    """Markers can be switched off, every one of them."""
+    code = "eval(x)  # nosec\nexec(y)  # fumehood: allow[FH102] trust me\n"
+    report = analyze(code, honour_suppressions=False)
+    assert ([finding.rule for finding in report.findings], report.suppressed) == (["FH101", "FH102"], 0)

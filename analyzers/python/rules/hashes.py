@@ -38,7 +38,7 @@ def weak_hash(call: ast.Call, at: Scope) -> Iterator[Hit]:
         name = text_of(argument(call, 0, "name"), at)
         if name is None or name.lower() not in _WEAK:
             return
-        also = ("B324",)
+        also: tuple[str, ...] = ("B324",)
     elif any(name.startswith("hashlib.") for name in names):
         name = next(one.rpartition(".")[2] for one in names if one.startswith("hashlib."))
         also = ("B324", "B303")

@@ -8,7 +8,9 @@ from typing import NamedTuple
 
 from analyzers.model import Confidence, Severity
 from analyzers.python.interests import calls, imports
+from analyzers.python.names import origins
 from analyzers.python.scopes import Scope
+from analyzers.python.tree import Placed
 from analyzers.python.values import argument, text_of
 from analyzers.rule import Hit, Rule
 
@@ -50,6 +52,7 @@ _TABLE = {
     ),
     "pyghmi": _Module(("B415",), 319, Severity.LOW, "IPMI hides little from who is between"),
 }
+_HTTPOXY = "wsgiref.handlers.CGIHandler twisted.web.twcgi.CGIScript twisted.web.twcgi.CGIDirectory"
 _IMPORTERS = "builtins.__import__ importlib.import_module importlib.__import__"
 
 
@@ -59,21 +62,24 @@ def module_imported(node: ast.Import | ast.ImportFrom | ast.Call, at: Scope) -> 
     The import alone does nothing. What is done with the module has rules of its own; most imports are information.
     """
     if isinstance(node, ast.Call):
+        used = [name for name in origins(node.func, at) if name in _HTTPOXY]
         name = text_of(argument(node, 0, "name"), at)
-        names = [] if name is None else [name]
-    elif isinstance(node, ast.Import):
-        names = [alias.name for alias in node.names]
-    else:
-        names = [f"{node.module}.{alias.name}" for alias in node.names]
-    if not isinstance(node, ast.Call) and _for_types_alone(node, at):
+        names = used or ([] if name is None else [name])
+        found: list[tuple[str, Placed]]
+        found = [(name, node) for name in names]
+    elif _for_types_alone(node, at):
         return
+    elif isinstance(node, ast.Import):
+        found = [(alias.name, alias) for alias in node.names]
+    else:
+        found = [(f"{node.module}.{alias.name}", node) for alias in node.names]
     told: set[tuple[str, ...]] = set()
-    for name in names:
+    for name, place in found:
         module = _known(name)
-        if module is not None and module.also not in told:
+        if module is not None and (module.also not in told or place is not node):
             told.add(module.also)
             message = f"{name}: {module.why}"
-            yield at.hit(node, message, severity=module.severity, also=module.also, cwe=module.cwe)
+            yield at.hit(place, message, severity=module.severity, also=module.also, cwe=module.cwe)
 
 
 def _known(name: str) -> _Module | None:
@@ -103,7 +109,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.HIGH,
         cwe=676,
         check=module_imported,
-        on=(imports(" ".join(_TABLE)), calls(_IMPORTERS)),
+        on=(imports(" ".join(_TABLE)), calls(f"{_IMPORTERS} {_HTTPOXY}")),
         also=tuple(dict.fromkeys(code for module in _TABLE.values() for code in module.also)),
         hits=(
             "import pickle\n",

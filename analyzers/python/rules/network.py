@@ -85,7 +85,9 @@ def url_opened(call: ast.Call, at: Scope) -> Iterator[Hit]:
     if text is None and url is not None:
         text = _beginning(url)
     if text is not None and text.lower().startswith(("http://", "https://")):
-        return
+        if all(one.arg is not None for one in call.keywords):
+            return
+        url = None
     severity = Severity.INFO if url is None or (is_fixed(url, at) and not is_literal(url)) else None
     yield at.hit(call, "file: and other addresses are opened too", severity=severity)
 
