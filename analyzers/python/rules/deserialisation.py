@@ -59,7 +59,8 @@ def marshal_loaded(call: ast.Call, at: Scope) -> Iterator[Hit]:
 
     It is meant for compiled modules alone. Use JSON for data.
     """
-    yield at.hit(call, "marshal trusts its data: it crashes the interpreter, or brings code")
+    severity = Severity.LOW if is_fixed(argument(call, 0), at) else None
+    yield at.hit(call, "marshal trusts its data: it crashes the interpreter, or brings code", severity=severity)
 
 
 def yaml_loaded(call: ast.Call, at: Scope) -> Iterator[Hit]:
@@ -162,7 +163,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="FH151",
         name="marshal-loaded",
-        severity=Severity.MEDIUM,
+        severity=Severity.LOW,
         confidence=Confidence.HIGH,
         cwe=502,
         check=marshal_loaded,

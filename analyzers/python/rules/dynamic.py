@@ -13,6 +13,9 @@ from analyzers.python.scopes import Scope
 from analyzers.python.values import argument
 from analyzers.rule import Hit, Rule
 
+_DEFINITIONS = ("def ", "lambda ", "lambda:", "class ")
+_MAX_PARTS = 50
+
 
 def eval_used(node: ast.expr, at: Scope) -> Iterator[Hit]:
     """``eval`` runs whatever expression it is given.
@@ -23,7 +26,8 @@ def eval_used(node: ast.expr, at: Scope) -> Iterator[Hit]:
 
     The builtin is recognised through import, assignment, ``builtins.eval``, ``getattr(builtins, "eval")`` and when
     it is handed on as in ``map(eval, lines)``. A function or method of yours that is called ``eval`` is not it. Text
-    that stands in the source itself is reported with low severity.
+    that stands in the source itself is of low severity, and so is a call with a namespace that came from elsewhere, as
+    debuggers and loaders do it.
     """
     return _uses(node, at, "eval")
 
@@ -43,7 +47,7 @@ def _uses(node: ast.expr, at: Scope, name: str) -> Iterator[Hit]:
     wanted = f"builtins.{name}"
     if not isinstance(node, ast.Call):
         message = f"{name} is handed to another function, which will run text as code"
-        yield at.hit(node, message, confidence=Confidence.MEDIUM, also=())
+        yield at.hit(node, message, severity=Severity.MEDIUM, confidence=Confidence.MEDIUM, also=())
         return
     function = node.func
     if wanted in origins(function, at):
@@ -53,10 +57,55 @@ def _uses(node: ast.expr, at: Scope, name: str) -> Iterator[Hit]:
         how, confidence = " (if no other function of this name was put in its place)", Confidence.MEDIUM
     else:
         return
-    severity = None
-    if node.args and is_fixed(argument(node, 0), at):
-        how, severity = f"{how}; the text is the program's own", Severity.LOW
-    yield at.hit(node, f"{name} runs the text it is given as code{how}", confidence=confidence, severity=severity)
+    severity, why = _gravity(node, at)
+    message = f"{name} runs the text it is given as code{how}{why}"
+    yield at.hit(node, message, confidence=confidence, severity=severity)
+
+
+def _gravity(call: ast.Call, at: Scope) -> tuple[Severity | None, str]:
+    """How grave a use is, by where its text and its namespace come from."""
+    text = argument(call, 0)
+    if text is not None and is_fixed(text, at):
+        return Severity.LOW, "; the text is the program's own"
+    if _is_generated(text, at):
+        return Severity.MEDIUM, "; the program writes most of it"
+    if len(call.args) > 1 and not _is_made_here(call.args[1], at):
+        return Severity.LOW, "; its namespace says that this is meant"
+    return None, ""
+
+
+def _is_generated(text: ast.expr | None, at: Scope) -> bool:
+    """Whether the text is a definition that the program itself writes, with some names put in."""
+    parts = [text]
+    for _ in range(_MAX_PARTS):
+        if not parts:
+            break
+        part = parts.pop()
+        match part:
+            case ast.Constant(value=str(written)):
+                if any(word in written for word in _DEFINITIONS):
+                    return True
+            case ast.JoinedStr():
+                parts += part.values
+            case ast.BinOp():
+                parts += (part.left, part.right)
+            case ast.Call(func=ast.Attribute(value=base, attr="format" | "join"), args=args):
+                parts += (base, *args)
+            case ast.Name():
+                parts += [one.value for one in at.bindings(part.id)[:3] if isinstance(one.value, ast.expr)]
+            case _:
+                pass
+    return False
+
+
+def _is_made_here(namespace: ast.expr, at: Scope) -> bool:
+    """Whether a namespace is a new dict, or that of this very place: nothing that somebody thought about before."""
+    if isinstance(namespace, ast.Name):
+        values = [one.value for one in at.bindings(namespace.id)]
+        return bool(values) and all(isinstance(one, ast.expr) and _is_made_here(one, at) for one in values[:3])
+    if isinstance(namespace, ast.Call):
+        return not {"builtins.globals", "builtins.locals", "builtins.dict"}.isdisjoint(origins(namespace.func, at))
+    return isinstance(namespace, (ast.Dict, ast.Constant))
 
 
 _MISSES = (

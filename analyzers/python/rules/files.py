@@ -68,7 +68,9 @@ def open_umask(call: ast.Call, at: Scope) -> Iterator[Hit]:
     Use ``0o077`` and give rights where they are needed.
     """
     mask = fold(argument(call, 0), at)
-    if isinstance(mask, int) and not mask & stat.S_IWOTH:
+    # Setting it and setting it back is the only way to read it.
+    is_read = isinstance(at.tree.parents.get(call), (ast.Assign, ast.Call, ast.NamedExpr))
+    if isinstance(mask, int) and not mask & stat.S_IWOTH and not is_read:
         yield at.hit(call, "files made from now on may be writable for everybody")
 
 

@@ -52,7 +52,8 @@ def shell_true(call: ast.Call, at: Scope) -> Iterator[Hit]:
     if not is_true(shell, at):
         also.append("B603")
         confidence = Confidence.LOW
-    yield from _shell(call, command, at, also, "shell=True", confidence)
+    for hit in _shell(call, command, at, also, "shell=True", confidence):
+        yield hit if confidence is None or hit.severity else hit._replace(severity=Severity.MEDIUM)
 
 
 def _shell_by_hand(call: ast.Call, command: ast.expr | None, at: Scope) -> Iterator[Hit]:

@@ -167,7 +167,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.HIGH,
         cwe=295,
         check=unverified_context,
-        on=(mentions("ssl._create_unverified_context ssl._create_stdlib_context"),),
+        on=(mentions("ssl._create_unverified_context"),),
         also=("B323",),
         hits=(
             "import ssl\nssl._create_unverified_context()\n",
