@@ -145,6 +145,19 @@ def _call(node: ast.Call, at: Scope) -> _Parts | None:
     parts = [(part, at) for part in (*node.args, *(keyword.value for keyword in node.keywords))]
     if not _PURE.isdisjoint(names):
         return parts
+    if _is_quoting(node):
+        return ()
     if isinstance(node.func, ast.Attribute) and node.func.attr in _PURE_METHODS:
         return [(node.func.value, at), *parts]
     return None
+
+
+def _is_quoting(call: ast.Call) -> bool:
+    """Whether a quote is replaced by what ends, escapes and begins again a quoted word of a shell."""
+    match call:
+        case ast.Call(
+            func=ast.Attribute(attr="replace"), args=[ast.Constant(value="'"), ast.Constant(value=str(written))]
+        ):
+            return written in {"'\\''", "'\"'\"'"}
+        case _:
+            return False

@@ -105,7 +105,10 @@ def _is_made_here(namespace: ast.expr, at: Scope) -> bool:
         return bool(values) and all(isinstance(one, ast.expr) and _is_made_here(one, at) for one in values[:3])
     if isinstance(namespace, ast.Call):
         return not {"builtins.globals", "builtins.locals", "builtins.dict"}.isdisjoint(origins(namespace.func, at))
-    return isinstance(namespace, (ast.Dict, ast.Constant))
+    if isinstance(namespace, ast.Dict):
+        keys = [key.value if isinstance(key, ast.Constant) else key for key in namespace.keys]
+        return None not in keys and "__name__" not in keys and "__file__" not in keys
+    return isinstance(namespace, ast.Constant)
 
 
 _MISSES = (

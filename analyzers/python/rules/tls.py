@@ -39,7 +39,11 @@ def not_verified(node: ast.Call | ast.Assign, at: Scope) -> Iterator[Hit]:
             if isinstance(target, ast.Attribute) and target.attr in _FLAGS and is_false(node.value, at):
                 if target.attr == "verify" and not _is_client(target.value, at):
                     continue
-                yield at.hit(node, f"{target.attr} = False: the certificate is not checked", also=("B501",))
+                if target.attr == "check_hostname":
+                    message = "check_hostname = False: a certificate for any host will do"
+                    yield at.hit(node, message, severity=Severity.MEDIUM, also=())
+                else:
+                    yield at.hit(node, f"{target.attr} = False: the certificate is not checked")
         return
     names = origins(node.func, at)
     word = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
