@@ -12,11 +12,11 @@ from functools import cache
 from analyzers.deadline import Deadline
 from analyzers.languages import LANGUAGES, engines_named, language_named, reader_of
 from analyzers.looking import Look, unanswered
+from analyzers.masking import Masker, clean
 from analyzers.merge import merge
 from analyzers.model import Finding, Parse, Report, Severity, Verdict
 from analyzers.rule import Page, Rule, Seen
 from analyzers.secret_rules import RULES as SECRET_RULES
-from analyzers.secrets import Masker, clean
 from analyzers.source import Source, read
 from analyzers.suppress import UNEXPLAINED, Suppressions
 from analyzers.text_rules import RULES as TEXT_RULES

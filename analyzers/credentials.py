@@ -5,127 +5,187 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", re.ASCII)
+from analyzers.placeholders import is_placeholder, is_random, is_uuid, is_wordy, words
+
 _MAX_NAME = 120
 
 
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
 
 
 # Names whose value is a secret whatever it looks like: people choose passwords.
 _CHOSEN = _set(
-    "password passwords passwd passwort passphrase pwd pass pswd contrasena motdepasse secret secrets secrete"
+    "password passwords passwd passwort passphrase pwd pass pswd pw contrasena contraseña motdepasse secret secrets "
+    "secrete"
 )
+_CLEARLY_CHOSEN = _CHOSEN - _set("pass pw secret secrets")
 # Names whose value is a secret when it looks made by a machine: the same names also hold words and labels.
-_ISSUED = _set("token jwt apikey accesskey secretkey authkey authtoken credential credentials creds bearer webhook pat")
+_ISSUED = _set(
+    "token jwt apikey accesskey secretkey authkey authtoken credential credentials creds cred bearer webhook pat "
+    "authorization"
+)
 _ISSUED_PAIRS = _set(
-    "api_key access_key account_key auth_key encryption_key signing_key private_key service_key shared_key master_key "
-    "session_key storage_key subscription_key license_key deploy_key consumer_key client_key app_key admin_key aes_key "
-    "hmac_key jwt_key crypto_key fernet_key cipher_key auth_header connection_string conn_str"
+    "api_key access_key account_key auth_key encryption_key signing_key private_key priv_key service_key shared_key "
+    "master_key session_key storage_key subscription_key license_key deploy_key consumer_key client_key app_key "
+    "admin_key aes_key hmac_key jwt_key crypto_key fernet_key cipher_key auth_header connection_string conn_str "
+    "db_key database_key user_auth basic_auth secret_string"
+)
+# Words that names run together, ``CLIENTSECRET``: what they end in decides.
+_CHOSEN_ENDINGS = ("password", "passwd", "passphrase", "secret")
+_ISSUED_ENDINGS = ("apikey", "api_key", "accesskey", "secretkey", "privatekey", "authkey", "accesstoken", "authtoken",
+                   "apitoken", "refreshtoken", "bottoken", "clienttoken")  # fmt: skip
+# Services whose keys need no further word beside their name: ``cloudflare: "…"``, ``HEROKU_KEY``, ``SONAR_LOGIN``.
+_SERVICES = _set(
+    "adafruit airtable algolia alibaba aliyun amplitude asana atlassian confluence jira auth0 aws azure beamer "
+    "bitbucket bittrex brevo bugsnag buildkite circleci clickhouse clickup cloudant cloudflare cloudinary codacy "
+    "codecov cohere coinbase confluent contentful coveralls databricks datadog deepgram deepl digitalocean discord "
+    "docker dockerhub doppler droneci dropbox dynatrace easypost elastic etsy facebook fastly fcm figma finicity "
+    "finnhub firebase flickr freshbooks freshdesk gitea github gitlab gitter gocardless grafana groq hashicorp "
+    "heroku hetzner honeycomb hubspot huggingface ibm ifttt infura instagram intercom jfrog kaggle kraken kucoin "
+    "langfuse launchdarkly linear linkedin linode lob logdna loggly looker mailchimp mailgun mailjet mandrill mapbox "
+    "mattermost meraki messagebird mistral mixpanel mongodb mux netlify newrelic ngrok notion npm nuget nytimes okta "
+    "openai openrouter openweather opsgenie pagerduty paypal paystack perplexity pinecone plaid postman postmark "
+    "privateai pubnub pulumi pusher quay rapidapi razorpay readme replicate rollbar segment sendbird sendgrid "
+    "sendinblue sentry shodan shopify slack smtp snyk softlayer sonar sonarcloud sonarqube sourcegraph spotify "
+    "square squarespace stripe sumo sumologic supabase telegram tencent terraform todoist travis trello twilio "
+    "twitch twitter typeform unsplash vault vercel virustotal vonage vultr wakatime weatherapi yandex zendesk zoho "
+    "zoom cloud iam cos hmac sl"
 )
 # A last word that says the value only talks about a secret: where it is, what it is called, how it is checked.
 _ABOUT = _set(
-    "url uri path file filename dir directory name field label header type kind regex pattern prompt msg message error "
-    "hint help text title description desc length len min max count ttl expiry expires timeout lifetime env var "
-    "variable param parameter endpoint algorithm algo alg format prefix suffix class column template index id ids "
-    "version policy strategy validator validators reset form input placeholder attr attribute location source "
-    "provider manager store backend hasher hash hashed digest salt scheme realm mode status state hidden visible "
-    "required enabled option flag arn ref selector xpath css element page view route key_name public"
+    "url urls uri path file filename dir directory name names field label header headers type kind regex pattern "
+    "prompt msg message error hint help text title description desc length len min max count ttl expiry expires "
+    "timeout lifetime env var variable param parameter endpoint algorithm algo alg format prefix suffix class column "
+    "template index id ids version policy strategy validator validators reset form input placeholder attr attribute "
+    "location source provider manager store backend hasher hash hashed digest checksum salt scheme realm mode status "
+    "state hidden visible required enabled option flag arn ref selector xpath css element page view route public "
+    "size chars charset alphabet domain host port region bucket namespace rules rule rev sha commit sum integrity"
 )
 _ABOUT_FIRST = _set(
-    "next continuation page pagination csrf csrfmiddleware pad bos eos unk sep cls mask split stop special sync max "
-    "min num no has is use show hide forgot reset change confirm invalid missing wrong expected public"
+    "next continuation page pagination csrf csrfmiddleware xsrf pad bos eos unk sep cls mask split stop special sync "
+    "max min num no has is use show hide forgot reset change confirm invalid missing wrong expected public pub valid "
+    "authenticity requestverification"
+)
+# Keys that open nothing: they sort, cache, join and name things.
+_PLAIN_KEYS = _set(
+    "primary foreign public pub cache sort partition bucket schema sequence idx natural hot row column hash group "
+    "order map dict json lookup index idempotency routing registry object item node entry record session react shard "
+    "dedupe keyboard event trigger translation i18n locale message metric feature setting config s3 redis state "
+    "query unique composite cluster ssh_public hit down up left right pressed search filter tag answer"
+)
+# What is drawn at random without being secret.
+_OPEN = _set(
+    "sha sha1 sha256 sha512 md5 digest hash hashes checksum crc uuid guid commit rev revision integrity fingerprint "
+    "etag public pub cert certificate signature nonce id version build data image svg png thumbprint expected"
 )
 # A pass that is a round of work, not a word to get in; and what may follow the word without changing what is held.
 _PASSES = _set("first second one two single multi forward backward render low high band by final last nth")
 _VARIANTS = _set(
     "key value text plain plaintext str string default prod production dev test staging admin root user db bytes"
 )
-_PLACEHOLDER_WORDS = _set(
-    "changeme changeit change replaceme replace placeholder example sample dummy fake redacted removed masked hidden "
-    "todo tbd fixme insert your yours none null nil undefined empty unset string here foo bar baz enter "
-    "xxx notset"
-)
-# With one of the words above these make a placeholder too (``my-password-here``); alone they are somebody's password.
-_FILLING_WORDS = _set("my the a an api access auth db user password passwd pass pwd passphrase secret token key apikey")
-_PLACEHOLDER_PARTS = (
-    "your-", "your_", "yourapi", "yoursecret", "yourtoken", "yourkey", "yourpass", "-your", "_your", "changeme",
-    "change-me", "change_me", "replaceme", "replace-me", "replace_me", "replace-with", "replace_with", "placeholder",
-    "xxxx", "****", "....", "redacted", "insert-", "insert_", "dummy", "<your", "not-a-real", "not_a_real",
-    "goes-here", "goes_here", "key-here", "key_here", "token-here", "token_here", "secret-here", "secret_here",
-)  # fmt: skip
-_FILLERS = frozenset("xX*.-_#?0")
-_INTERPOLATION = re.compile(
-    r"\{[^{}]{0,60}\}|^\$\w+$|\$\{|\$\(|%\(|%s|<[A-Za-z][^<>]{0,60}>|\{\{|\[[A-Za-z_ -]{2,40}\]"
-)
-# A word of its own: an issuer's documented sample that merely ends in EXAMPLE has the shape of a real one.
-_EXAMPLE = re.compile(r"^example|(?:^|[^a-z0-9])example(?:[^a-z0-9]|$)")
-_LOOKUP = re.compile(
-    r"(?:os\.)?(?:environ|getenv|env|process\.env|secrets|vault|config|settings)[.\[(:]", re.IGNORECASE
-)
+_SCHEME = re.compile(r"(?:Basic|Bearer|Token|Api-Token|Api-Key|ApiKey|FlyV1)[ ]{1,3}(?=\S)", re.IGNORECASE)
 _MIN_ISSUED = 8
 _MIN_MIXED = 16
-
-
-def is_placeholder(value: str) -> bool:
-    """Whether a value only stands where a secret would: ``changeme``, ``<token>``, ``xxxx``, ``${TOKEN}``."""
-    text = value.strip()
-    lowered = text.lower()
-    if not text or set(text) <= _FILLERS or _INTERPOLATION.search(text[:2000]) or _LOOKUP.match(text):
-        return True
-    if any(part in lowered[:2000] for part in _PLACEHOLDER_PARTS) or _EXAMPLE.search(lowered[:2000]):
-        return True
-    if len(text) > _MAX_NAME:
-        return False
-    words = _words(text)
-    return any(word in _PLACEHOLDER_WORDS for word in words) and all(
-        word in _PLACEHOLDER_WORDS or word in _FILLING_WORDS for word in words
-    )
+_MIN_KEY = 20
+_MIN_BARE = 6
+_MIN_BARE_ISSUED = 12
+_CALL = re.compile(r"[A-Za-z_]\w*[(\[]")
+_CODE_PATH = re.compile(r"[$&*]?[A-Za-z_][\w$]*(?:(?:\.|::|->)[A-Za-z_$]\w*)+[;,]?$")
+_BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 
 def holds_secret(name: str, value: str) -> bool:
     """Whether a variable, argument or key of this name and this literal value is a hard-coded secret."""
     if not value or len(name) > _MAX_NAME:
         return False
-    words = _words(name)
-    if not words or words[-1] in _ABOUT or words[0] in _ABOUT_FIRST or is_placeholder(value):
+    said = words(name)
+    scheme = _SCHEME.match(value)
+    if scheme:
+        value = value[scheme.end() :]
+    if not said or said[-1] in _ABOUT or said[0] in _ABOUT_FIRST or is_placeholder(value):
         return False
     if value.strip().lower() == name.lower() or _only_points(value):
         return False
     # A text with spaces is a prompt or a message more often than a passphrase.
-    if _is_chosen(words) and not any(character.isspace() for character in value):
+    if any(character.isspace() for character in value) or not any(character.isalnum() for character in value):
+        return False
+    if _is_chosen(said) or (_tells_of_password(said) and _is_complex(value)):
         return True
-    if any(word in _CHOSEN or word in _ISSUED for word in words) or any(
-        f"{left}_{right}" in _ISSUED_PAIRS for left, right in pairwise(words)
-    ):
-        return _looks_issued(value)
-    return False
+    return (_is_issued(said) and _looks_issued(value)) or _is_key(said, value)
 
 
-def _is_chosen(words: list[str]) -> bool:
-    last = words[-1]
-    if last == "pass" and len(words) > 1:
-        return words[-2] not in _PASSES
-    if last in _CHOSEN:
+def is_about(name: str) -> bool:
+    """Whether a name says that its value is a hash, an identifier or a public thing, and no secret."""
+    said = words(name)
+    return bool(said) and (said[-1] in _ABOUT or said[0] in _ABOUT_FIRST or any(word in _OPEN for word in said))
+
+
+def holds_bare_secret(name: str, value: str, *, is_setting: bool) -> bool:
+    """Do as :func:`holds_secret` for a value without quotes, which in a program may be an expression.
+
+    ``is_setting`` says that the line has the form of a setting, ``NAME=value`` or ``name: value`` and nothing else.
+    """
+    if len(value) < _MIN_BARE or value[0] in "$&*@<{[(/%!|\\" or _CODE_PATH.match(value) or _is_expression(value):
+        return False
+    if not holds_secret(name, value):
+        return False
+    said = words(name)
+    if is_random(value, 10) or is_random(value.strip("-_"), 10):
         return True
-    return (last in _VARIANTS or last.isdigit()) and any(word in _CHOSEN for word in words)
+    if not is_setting or not _is_complex(value):
+        return False
+    if _is_chosen(said) or _tells_of_password(said):
+        return True
+    return len(value) >= _MIN_BARE_ISSUED and not is_wordy(value)
 
 
-def _words(name: str) -> list[str]:
-    return [word.lower() for word in _WORDS.findall(name)]
+def _is_chosen(said: list[str]) -> bool:
+    last = said[-1]
+    if last == "pass" and len(said) > 1:
+        return said[-2] not in _PASSES
+    if last in _CHOSEN or (len(last) > len("secret") and last.endswith(_CHOSEN_ENDINGS)):
+        return last != "pw" or len(said) > 1
+    return (last in _VARIANTS or last.isdigit()) and any(word in _CHOSEN for word in said)
+
+
+def _tells_of_password(said: list[str]) -> bool:
+    """``password_super_secure``, ``db_pass_new``: the word is there, and nothing says that it is only talked about."""
+    return any(word in _CLEARLY_CHOSEN for word in said) or bool({"pass", "secret", "pw"} & {*said[:-1]} - _PASSES)
+
+
+def _is_issued(said: list[str]) -> bool:
+    return (
+        any(word in _CHOSEN or word in _ISSUED or word.endswith(_ISSUED_ENDINGS) for word in said)
+        or any(f"{left}_{right}" in _ISSUED_PAIRS or f"{left}{right}" in _ISSUED for left, right in pairwise(said))
+        or (said[-1] == "auth" and len(said) > 1)
+    )
+
+
+def _is_key(said: list[str], value: str) -> bool:
+    """A key by its last word, or a service's name, beside a value that only a machine would write."""
+    service = any(word in _SERVICES for word in said) or f"{said[0]}{said[1:2] and said[1]}" in _SERVICES
+    if said[-1] == "key" or (said[-1].endswith("key") and said[-1][:-3] in _SERVICES):
+        if len(said) == 1 and said[0] == "key":
+            return False
+        if any(word in _PLAIN_KEYS for word in said[:-1]) and not service:
+            return False
+        return is_random(value, _MIN_KEY) and (service or not is_uuid(value))
+    return (
+        service and (said[-1] in _SERVICES or said[-1] == "login") and is_random(value, _MIN_KEY) and not is_uuid(value)
+    )
 
 
 def _only_points(value: str) -> bool:
     """Whether the value is an address, a path, or the name of the thing rather than the thing."""
-    if "://" in value[:24] or value.startswith(("/", "./", "../", "~/")):
+    if "://" in value[:24] or value.startswith(("/", "./", "../", "~/", "file:")):
         return True
-    words = _words(value)
+    said = words(value)
     return (
-        len(words) > 1
+        len(said) > 1
         and value.isidentifier()
         and value.replace("_", "").isalpha()
-        and any(word in _CHOSEN or word in _ISSUED for word in words)
+        and any(word in _CHOSEN or word in _ISSUED for word in said)
         and not _mixed_within_words(value)
     )
 
@@ -134,12 +194,32 @@ def _mixed_within_words(value: str) -> bool:
     return bool(re.search(r"[a-z][A-Z]{2,}[a-z]|[A-Z][a-z][A-Z][a-z][A-Z]", value[:200]))
 
 
+def _is_complex(value: str) -> bool:
+    """Whether more than letters is in it, as a password policy would have it."""
+    letters = any(character.isalpha() for character in value)
+    return len(value) >= _MIN_BARE and letters and any(not (one.isalpha() or one in "-_. ") for one in value)
+
+
 def _looks_issued(value: str) -> bool:
-    if len(value) < _MIN_ISSUED or any(character.isspace() for character in value):
+    if len(value) < _MIN_ISSUED:
         return False
     letters = any(character.isalpha() for character in value)
     digits = any(character.isdigit() for character in value)
     if letters and digits:
         return True
+    symbols = any(character in "!@#$%^&*?~+{}[]()<>" for character in value)
     mixed = value.lower() != value and value.upper() != value
-    return len(value) >= _MIN_MIXED and mixed and _mixed_within_words(value)
+    return (letters and symbols) or (len(value) >= _MIN_MIXED and mixed and _mixed_within_words(value))
+
+
+def _is_expression(value: str) -> bool:
+    """Whether brackets show a call or a subscript. In a program they match; in a password they need not."""
+    if not _CALL.search(value):
+        return value.endswith(("(", "["))
+    opened: list[str] = []
+    for character in value:
+        if character in "([{":
+            opened.append(character)
+        elif character in ")]}" and (not opened or opened.pop() != _BRACKETS[character]):
+            return False
+    return not opened or value[-1] in "([{,"

@@ -34,7 +34,10 @@ class Language(NamedTuple):
     engines: tuple[str, ...] = ()
 
 
-LANGUAGES = (Language("python", ("python3", "py"), "analyzers.python.look", engines=("bandit",)),)
+LANGUAGES = (
+    Language("python", ("python3", "py"), "analyzers.python.look", engines=("bandit",)),
+    Language("text", ("txt", "plain"), "analyzers.plain"),
+)
 _BY_NAME = {name: language for language in LANGUAGES for name in (language.name, *language.aliases)}
 
 

@@ -10,6 +10,7 @@ from analyzers.model import Span
 from analyzers.rule import Seen
 
 _MAX_COMPARED = 50
+_GUESS = "FH206"
 _DEFAULTS = "B107"
 """Bandit reports a default where its function begins, we report it where it stands."""
 
@@ -41,7 +42,7 @@ def merge(ours: Iterable[Seen], others: Iterable[Seen]) -> list[Seen]:
 
 def _one_per_secret(ours: Iterable[Seen]) -> list[Seen]:
     """A value that is a secret both by its shape and by its name is reported by its shape, with the names of both."""
-    everything = list(ours)
+    everything = _without_guesses(list(ours))
     shaped = sorted(
         (
             (index, seen.hit.secret)
@@ -69,6 +70,18 @@ def _one_per_secret(ours: Iterable[Seen]) -> list[Seen]:
             dropped.add(index)
         values.add(secret)
     return [seen for index, seen in enumerate(everything) if index not in dropped]
+
+
+def _without_guesses(everything: list[Seen]) -> list[Seen]:
+    """Drop a random-looking text of which another rule says what it is."""
+    if all(seen.label.id != _GUESS for seen in everything):
+        return everything
+    told = [seen.hit.secret for seen in everything if seen.label.id != _GUESS and seen.hit.secret is not None]
+    return [
+        seen
+        for seen in everything
+        if seen.label.id != _GUESS or not any(_overlap(seen.hit.span, secret) for secret in told)
+    ]
 
 
 def _overlap(one: Span, other: Span) -> bool:

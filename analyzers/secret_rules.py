@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzers.model import Confidence, Severity
-from analyzers.rule import Hit, Rule
+from analyzers.pairs import find_pairs
+from analyzers.randomness import find_random
+from analyzers.rule import Hit, Label, Rule, Seen
 from analyzers.secrets import MASK
 from analyzers.source import Source
+
+_SHOWN_NAME = 60
+_NAMED = Label("FH201", "hardcoded-secret", Severity.HIGH, Confidence.MEDIUM, 798)
 
 
 def known_token(source: Source) -> Iterator[Hit]:
@@ -41,6 +46,39 @@ def basic_header(source: Source) -> Iterator[Hit]:
     Build the header from values of the environment or a secret store.
     """
     return _of("FH205", source)
+
+
+def command_password(source: Source) -> Iterator[Hit]:
+    """A password or token stands among a command's arguments: ``curl -u user:password``, ``sshpass -p``, ``mysql -p``.
+
+    Besides the source, histories and process lists show it. Let the command read it: ``curl --config``, ``~/.netrc``,
+    ``SSHPASS`` with ``sshpass -e``, an option file of mysql.
+    """
+    return _of("FH207", source)
+
+
+def random_text(source: Source) -> Iterator[Hit]:
+    """A quoted text looks drawn at random: it may be a key, and nothing says what it is.
+
+    A guess, for information only. A name (``fixture_digest``, ``public_key``) or a comment that says what it is helps
+    readers as well. Hashes of the usual lengths, UUIDs and texts under a name that explains them are not reported, and
+    neither are more than twenty of them: those are data.
+    """
+    known = source.secrets
+    for start, end in find_random(source.text):
+        if not any(secret.start < end and start < secret.end for secret in known):
+            span = source.between(start, end)
+            yield Hit(span=span, message=f"random-looking text; is it a key? ({MASK})", secret=span)
+
+
+def named_secrets(source: Source, *, settings: bool = True) -> Iterator[Seen]:
+    """What text without a tree shows of FH201: a telling name beside a value. ``settings`` as for ``find_pairs``."""
+    for pair in find_pairs(source.text, settings=settings):
+        span = source.between(pair.start, pair.end)
+        message = f"{pair.name[-_SHOWN_NAME:]} is set to a secret in the source ({MASK})"
+        confidence = Confidence.LOW if pair.bare else Confidence.MEDIUM
+        hit = Hit(span=span, message=message, secret=span, confidence=confidence)
+        yield Seen(_NAMED, hit, ("B105",))
 
 
 def _of(rule: str, source: Source) -> Iterator[Hit]:
@@ -86,7 +124,7 @@ _TOKENS = (
     _join("glsa", "_", _ALNUM[:32], "_0a1b2c3d"),
     _join("Bearer ", _ALNUM[:40]),
 )
-_DISCORD = _join("M", _ALNUM[:23], ".", "Gh3kZq", ".", _ALNUM[:38])
+_DISCORD = _join("MT", _ALNUM[:22], ".", "Gh3kZq", ".", _ALNUM[:38])
 
 RULES: tuple[Rule, ...] = (
     Rule(
@@ -164,5 +202,50 @@ RULES: tuple[Rule, ...] = (
         check=basic_header,
         hits=('headers = {"Authorization": "Basic ' + "YWRtaW46aHVudGVyMg==" + '"}\n',),
         misses=('headers = {"Authorization": "Basic " + encoded}\n', 'title = "Basic training materials"\n'),
+    ),
+    Rule(
+        id="FH206",
+        name="random-text",
+        severity=Severity.INFO,
+        confidence=Confidence.LOW,
+        cwe=798,
+        check=random_text,
+        hits=(
+            f'sign("{_ALNUM[:44]}")\n',
+            f'blob = "{_ALNUM[:30]}+/{_ALNUM[30:44]}=="\n',
+            'seed("0b9c41d7e82f5a6304b1c8d9e7f20a53")\n',
+        ),
+        misses=(
+            f'digest = "{_HEX}"\n',
+            f'public_key = "{_ALNUM[:44]}"\n',
+            f'expected_sha256 = "{_ALNUM[:44]}"\n',
+            'uid("5eb4223e-5008-46e5-be67-c7b8f2732305")\n',
+            'use("subprocess_check_output_with_timeout_2")\n',
+            'chars = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"\n',
+            "".join(f'check("{_ALNUM[at : at + 36]}{at}")\n' for at in range(21)),
+        ),
+    ),
+    Rule(
+        id="FH207",
+        name="command-password",
+        severity=Severity.HIGH,
+        confidence=Confidence.MEDIUM,
+        cwe=798,
+        check=command_password,
+        hits=(
+            'os.system("curl -u admin:' + "hunter2" + ' https://api.internal/")\n',
+            "os.system('curl --user \"admin:" + "s3cr3t!" + "\" https://api.internal/')\n",
+            "os.system('curl -H \"X-Api-Token: " + "Zk94HG7f6KB" + "\" https://api.internal/')\n",
+            'os.system("sshpass -p ' + "hunter2" + ' ssh root@db")\n',
+            'os.system("mysql -u root -p' + "hunter2" + ' app")\n',
+        ),
+        misses=(
+            'os.system("curl -u $USER:$PASSWORD https://api.internal/")\n',
+            'os.system("curl -u <user>:<password> https://api.internal/")\n',
+            "os.system('curl -H \"Authorization: Bearer $TOKEN\" https://api.internal/')\n",
+            'os.system("mysql -u root -p app")\n',
+            'os.system("sshpass -e ssh root@db")\n',
+            'os.system("curl --user admin https://api.internal/")\n',
+        ),
     ),
 )

@@ -10,10 +10,9 @@ import re
 from collections.abc import Iterator
 
 from analyzers.model import Confidence
-from analyzers.python import hardcoded
 from analyzers.python.rules import dynamic, exceptions
 from analyzers.rule import Hit, Seen
-from analyzers.secrets import MASK, named
+from analyzers.secret_rules import named_secrets
 from analyzers.source import Source
 
 _TOKEN = re.compile(
@@ -75,8 +74,4 @@ def look(source: Source) -> Iterator[Seen]:
             confidence=Confidence.MEDIUM,
         )
         yield exceptions.RULES[0].seen(hit)
-    for name, start, end in named(source.text):
-        span = source.between(start, end)
-        message = f"{name} is set to a secret in the source ({MASK})"
-        hit = Hit(span=span, message=message, secret=span, confidence=Confidence.LOW, also=("B105",))
-        yield hardcoded.RULES[0].seen(hit)
+    yield from named_secrets(source, settings=False)

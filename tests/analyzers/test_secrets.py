@@ -5,11 +5,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzers import analyze
-from analyzers.credentials import holds_secret, is_placeholder
+from analyzers.credentials import holds_secret
+from analyzers.masking import Masker
+from analyzers.placeholders import is_placeholder
 from analyzers.render import to_github, to_json, to_text
 from analyzers.sarif import to_sarif
 from analyzers.secret_rules import RULES
-from analyzers.secrets import Masker, find
+from analyzers.secrets import find
 
 # The first example of a process pays for imports.
 UNHURRIED = settings(deadline=None)
