@@ -84,14 +84,15 @@ _PASSES = _set("first second one two single multi forward backward render low hi
 _VARIANTS = _set(
     "key value text plain plaintext str string default prod production dev test staging admin root user db bytes"
 )
-_SCHEME = re.compile(r"(?:Basic|Bearer|Token|Api-Token|Api-Key|ApiKey|FlyV1)[ ]{1,3}(?=\S)", re.IGNORECASE)
+# Texts rather than compiled: most starts never need them, and :mod:`re` keeps what it compiled.
+_SCHEME = r"(?i:Basic|Bearer|Token|Api-Token|Api-Key|ApiKey|FlyV1)[ ]{1,3}(?=\S)"
 _MIN_ISSUED = 8
 _MIN_MIXED = 16
 _MIN_KEY = 20
 _MIN_BARE = 6
 _MIN_BARE_ISSUED = 12
-_CALL = re.compile(r"[A-Za-z_]\w*[(\[]")
-_CODE_PATH = re.compile(r"[$&*]?[A-Za-z_][\w$]*(?:(?:\.|::|->)[A-Za-z_$]\w*)+[;,]?$")
+_CALL = r"[A-Za-z_]\w*[(\[]"
+_CODE_PATH = r"[$&*]?[A-Za-z_][\w$]*(?:(?:\.|::|->)[A-Za-z_$]\w*)+[;,]?$"
 _BRACKETS = {")": "(", "]": "[", "}": "{"}
 
 
@@ -100,7 +101,7 @@ def holds_secret(name: str, value: str) -> bool:
     if not value or len(name) > _MAX_NAME:
         return False
     said = words(name)
-    scheme = _SCHEME.match(value)
+    scheme = re.match(_SCHEME, value) if " " in value else None
     if scheme:
         value = value[scheme.end() :]
     if not said or said[-1] in _ABOUT or said[0] in _ABOUT_FIRST or is_placeholder(value):
@@ -126,7 +127,7 @@ def holds_bare_secret(name: str, value: str, *, is_setting: bool) -> bool:
 
     ``is_setting`` says that the line has the form of a setting, ``NAME=value`` or ``name: value`` and nothing else.
     """
-    if len(value) < _MIN_BARE or value[0] in "$&*@<{[(/%!|\\" or _CODE_PATH.match(value) or _is_expression(value):
+    if len(value) < _MIN_BARE or value[0] in "$&*@<{[(/%!|\\" or re.match(_CODE_PATH, value) or _is_expression(value):
         return False
     if not holds_secret(name, value):
         return False
@@ -214,7 +215,7 @@ def _looks_issued(value: str) -> bool:
 
 def _is_expression(value: str) -> bool:
     """Whether brackets show a call or a subscript. In a program they match; in a password they need not."""
-    if not _CALL.search(value):
+    if not re.search(_CALL, value):
         return value.endswith(("(", "["))
     opened: list[str] = []
     for character in value:

@@ -34,16 +34,15 @@ _PARTS = (
     "put_your", "putyour", "stringhere", "tokenhere",
 )  # fmt: skip
 _FILLERS = frozenset("xX*.-_#?0")
-_FIELD = re.compile(
+# Texts rather than compiled: most starts never need them, and :mod:`re` keeps what it compiled.
+_FIELD = (
     r"\{\{[^{}]{0,200}\}\}|\$\{[^{}]{0,200}\}|\$\([^()]{0,200}\)|\{[A-Za-z_0-9.!:\[\]]{0,60}\}"
     r"|%\([A-Za-z_]\w{0,60}\)[sdr]|%[sdrvq](?![\w%])|%[A-Za-z_]{3,60}%|@[A-Z_]{3,60}@|<[A-Za-z%=@][^<>]{0,60}>"
     r"|\[[A-Za-z_ -]{2,40}\]|^\$\w{1,60}$"
 )
 # A word of its own: an issuer's documented sample that merely ends in EXAMPLE has the shape of a real one.
-_EXAMPLE = re.compile(r"^example|(?:^|[^a-z0-9])(?:example|fake)(?:[^a-z0-9]|$)")
-_LOOKUP = re.compile(
-    r"(?:os\.)?(?:environ|getenv|env|process\.env|secrets|vault|config|settings)[.\[(:]", re.IGNORECASE
-)
+_EXAMPLE = r"^example|(?:^|[^a-z0-9])(?:example|fake)(?:[^a-z0-9]|$)"
+_LOOKUP = r"(?i:(?:os\.)?(?:environ|getenv|env|process\.env|secrets|vault|config|settings)[.\[(:])"
 # Both checksums of each, so that no list of keys stands here.
 _PUBLISHED = frozenset((
     (908569220, 888512741), (2495321337, 3216902383), (4292727177, 2482614072), (1633266832, 1816664047),
@@ -51,11 +50,11 @@ _PUBLISHED = frozenset((
     (2951282494, 3905166954), (1801906344, 207216267), (1546223926, 157952950), (523603134, 24508080),
     (1804887032, 3908851340), (539969167, 3363124407), (1012760538, 600233312), (1008177051, 4036911863),
 ))  # fmt: skip
-_HEX = re.compile(r"[0-9a-f]+|[0-9A-F]+")
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
-_DRAWN = re.compile(r"[A-Za-z0-9+/=_.~-]+")
-_SEQUENCE = re.compile(r"abcdefgh|ABCDEFGH|klmnopqr|mnopqrst|KLMNOPQR|MNOPQRST|qwertyui")
-_PIECES = re.compile(r"[-_.+/=~]+")
+_HEX = r"[0-9a-f]+|[0-9A-F]+"
+_UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_DRAWN = r"[A-Za-z0-9+/=_.~-]+"
+_SEQUENCES = ("abcdefgh", "ABCDEFGH", "klmnopqr", "mnopqrst", "KLMNOPQR", "MNOPQRST", "qwertyui")
+_PIECES = r"[-_.+/=~]+"
 _MIN_LETTER_SHARE = 4
 _LEAST_BITS = 3.0
 _LONG = 16
@@ -74,13 +73,19 @@ def is_placeholder(value: str) -> bool:
     """Whether a value only stands where a secret would: ``changeme``, ``<token>``, ``xxxx``, ``${TOKEN}``."""
     text = value.strip()[:_MOST]
     lowered = text.lower()
-    if not text or set(text) <= _FILLERS or _LOOKUP.match(text) or _is_template(text) or text.endswith(("...", "…")):
+    if (
+        not text
+        or set(text) <= _FILLERS
+        or re.match(_LOOKUP, text)
+        or _is_template(text)
+        or text.endswith(("...", "…"))
+    ):
         return True
     if len(text) >= _LONG and (bits(text) < _DULL_BITS or is_published(text)):
         return True
     if len(text) >= _MIN_LETTER_SHARE and len(set(lowered)) == 1:
         return True
-    if any(part in lowered for part in _PARTS) or _EXAMPLE.search(lowered):
+    if any(part in lowered for part in _PARTS) or re.search(_EXAMPLE, lowered):
         return True
     if len(text) > _MAX_WORDY:
         return False
@@ -92,7 +97,7 @@ def is_placeholder(value: str) -> bool:
 
 def _is_template(text: str) -> bool:
     """Whether what remains beside its fields is next to nothing. Braces that do not match make no template."""
-    rest, fields = _FIELD.subn("", text)
+    rest, fields = re.subn(_FIELD, "", text)
     if not fields or "{" in rest or "}" in rest:
         return False
     return not is_random(rest)
@@ -112,23 +117,23 @@ def bits(text: str) -> float:
 
 def is_uuid(text: str) -> bool:
     """Whether a text is a UUID in its usual form."""
-    return _UUID.fullmatch(text) is not None
+    return re.fullmatch(_UUID, text) is not None
 
 
 def is_hex(text: str) -> bool:
     """Whether a text is hexadecimal digits of one case, letters among them."""
-    return _HEX.fullmatch(text) is not None and not text.isdigit()
+    return re.fullmatch(_HEX, text) is not None and not text.isdigit()
 
 
 def is_random(text: str, least: int = 15) -> bool:
     """Whether a text looks drawn by a machine: long enough, of token characters, mixed, and not made of words."""
-    if len(text) < least or not _DRAWN.fullmatch(text):
+    if len(text) < least or not re.fullmatch(_DRAWN, text):
         return False
     if is_uuid(text):
         return True
     if is_hex(text):
         return len(text) >= min(least, _LEAST_HEX) and bits(text) >= _LEAST_HEX_BITS
-    if _SEQUENCE.search(text):
+    if any(sequence in text for sequence in _SEQUENCES):
         return False
     digits = sum(character.isdigit() for character in text)
     if not digits or digits == len(text) or bits(text) < _LEAST_BITS:
@@ -138,7 +143,7 @@ def is_random(text: str, least: int = 15) -> bool:
 
 def is_wordy(text: str) -> bool:
     """Whether words and small numbers, joined by dashes and the like, are all there is."""
-    pieces = [piece for piece in _PIECES.split(text) if piece]
+    pieces = [piece for piece in re.split(_PIECES, text) if piece]
     return all(piece.isalpha() or piece.isdigit() or _is_numbered_word(piece) for piece in pieces)
 
 

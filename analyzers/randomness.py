@@ -9,9 +9,7 @@ from analyzers.credentials import is_about
 from analyzers.placeholders import bits, is_hex, is_placeholder, is_random
 
 _QUOTED = re.compile(r"([\"'`])([A-Za-z0-9+/_-]{24,200}={0,2})\1")
-_NAME = re.compile(
-    r"([A-Za-z_][\w.-]{0,80})[\"'`\])]{0,2}[ \t]{0,8}(?::[ \t]?\w{1,20}[ \t])?(?::=|=>|=|:)[ \t]{0,8}[rbuRBU]{0,2}$"
-)
+_NAME = r"([A-Za-z_][\w.-]{0,80})[\"'`\])]{0,2}[ \t]{0,8}(?::[ \t]?\w{1,20}[ \t])?(?::=|=>|=|:)[ \t]{0,8}[rbuRBU]{0,2}$"
 _REACH = 120
 _LEAST_HEX = 32
 _LEAST_HEX_BITS = 3.0
@@ -40,5 +38,5 @@ def _is_drawn(value: str) -> bool:
 
 def _is_explained(text: str, match: re.Match[str]) -> bool:
     """Whether a name before the value says that it is a hash, a key that may be known, or something of the kind."""
-    name = _NAME.search(text, max(0, match.start() - _REACH), match.start())
+    name = re.search(_NAME, text[max(0, match.start() - _REACH) : match.start()])
     return name is not None and is_about(name[1])

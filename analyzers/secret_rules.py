@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from analyzers.model import Confidence, Severity
-from analyzers.pairs import find_pairs
 from analyzers.randomness import find_random
 from analyzers.rule import Hit, Label, Rule, Seen
 from analyzers.secrets import MASK
@@ -73,6 +72,8 @@ def random_text(source: Source) -> Iterator[Hit]:
 
 def named_secrets(source: Source, *, settings: bool = True) -> Iterator[Seen]:
     """What text without a tree shows of FH201: a telling name beside a value. ``settings`` as for ``find_pairs``."""
+    from analyzers.pairs import find_pairs  # noqa: PLC0415 - its patterns cost a start, and a tree needs none of them
+
     for pair in find_pairs(source.text, settings=settings):
         span = source.between(pair.start, pair.end)
         message = f"{pair.name[-_SHOWN_NAME:]} is set to a secret in the source ({MASK})"

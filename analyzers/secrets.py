@@ -11,7 +11,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from analyzers import carriers
 from analyzers.issuers import INDEX
 from analyzers.placeholders import bits, is_placeholder, is_published
 from analyzers.shapes import Shape
@@ -23,6 +22,7 @@ _PEM_HEAD = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK
 _PEM_END = re.compile(r"-----END [A-Z0-9 ]{1,40}-----")
 _PEM_BODY = re.compile(r"[A-Za-z0-9+/]{20}")
 _PEM_REACH = 20_000
+_CARRIED_BY = ("://", "asic ", "curl", "sshpass", "mysql", "kind:")
 _LEAST_BITS = 1.9
 _LEAST_DRAWN = 12
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
@@ -41,7 +41,10 @@ class Secret(NamedTuple):
 def find(text: str) -> list[Secret]:
     """Every value that is a secret by its own shape, in order, none overlapping another."""
     found = [*_private_keys(text), *_tokens(text)]
-    found += (Secret(*carried) for carried in carriers.find(text))
+    if any(trigger in text for trigger in _CARRIED_BY):
+        from analyzers import carriers  # noqa: PLC0415 - its patterns cost a start more than most texts need
+
+        found += (Secret(*carried) for carried in carriers.find(text))
     found.sort(key=lambda secret: (secret.start, -secret.end))
     kept: list[Secret] = []
     for secret in found:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from gitleaks_cases import Case
+from quality.gitleaks import Case
 
 _TESTS = "tests/plugins"
 _ANSWERS = frozenset({"should_flag", "should_be_caught"})
