@@ -110,6 +110,9 @@ def _in_curl(text: str) -> Iterator[Carried]:
     """The arguments of each call of curl, which may go on over lines that end in a backslash."""
     at = text.find("curl")
     while at >= 0:
+        if text[at - 1 : at].isalnum():
+            at = text.find("curl", at + 4)
+            continue
         end = _command_end(text, at)
         for match in _CURL_USER.finditer(text, at, end):
             yield from _curl_user(match)

@@ -101,7 +101,7 @@ _AI = (
     shape("ElevenLabs API key", "sk_", "[0-9a-f]{48}"),
     shape("Apify token", "apify_api_", f"{_WORD}{{30,50}}"),
     shape("Kaggle token", "KGAT_", "[0-9a-f]{32}"),
-    shape("Exa or Weights token", "wandb_v1_", rf"{_B64URL}{{40,100}}"),
+    shape("Weights & Biases key", "wandb_v1_", rf"{_B64URL}{{40,100}}"),
 )
 _CLOUD = (
     shape("AWS access key ID", "AKIA ASIA ABIA ACCA", "[A-Z2-7]{16}"),
@@ -236,8 +236,12 @@ _TALK = (
     shape("Slack workspace token", "xoxa- xoxr-", r"(?:[0-9]-)?(?=[A-Za-z-]{0,24}[0-9])[0-9a-zA-Z-]{16,80}"),
     shape("Slack configuration token", "xoxe.xoxb- xoxe.xoxp-", "[0-9]-[A-Za-z0-9]{140,180}"),
     shape("Slack refresh token", "xoxe-", "[0-9]-[A-Za-z0-9]{140,160}"),
-    shape("Slack app token", "xapp-", r"[0-9]-[A-Za-z0-9]{6,20}-[0-9]{6,20}-[A-Za-z0-9]{20,80}"),
-    shape("Slack app token", "xapp-", r"[A-Za-z0-9-]{40,120}", accepts=_is_mixed),
+    shape(
+        "Slack app token",
+        "xapp-",
+        r"(?:[0-9]-[A-Za-z0-9]{6,20}-[0-9]{6,20}-[A-Za-z0-9]{20,80}|[A-Za-z0-9-]{40,120})",
+        accepts=_has_digit,
+    ),
     shape(
         "Slack webhook",
         "hooks.slack.com/services/ hooks.slack.com/workflows/ hooks.slack.com/triggers/",

@@ -83,9 +83,9 @@ def _matches(text: str, shape: Shape, prefix: str) -> Iterator[re.Match[str]]:
 
 def _is_real(shape: Shape, prefix: str, token: str) -> bool:
     body = token.replace(prefix, "", 1).strip()
-    if is_placeholder(body) or is_published(token) or (len(body) >= _LEAST_DRAWN and bits(body) < _LEAST_BITS):
+    if body and (is_placeholder(body) or (len(body) >= _LEAST_DRAWN and bits(body) < _LEAST_BITS)):
         return False
-    if _ALPHABET in body or _ALPHABET.upper() in body:
+    if is_published(token) or _ALPHABET in body or _ALPHABET.upper() in body:
         return False
     return shape.accepts is None or shape.accepts(token)
 

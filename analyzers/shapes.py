@@ -95,8 +95,8 @@ class Index:
         told: set[tuple[str, str]] = set()
         for word in words:
             for head, prefix, one in (*heads.get(word[:_HEAD], ()), *heads.get(word[:_SHORT_HEAD], ())):
-                if word.startswith(head) and (prefix, one.kind) not in told and prefix in text:
-                    told.add((prefix, one.kind))
+                if word.startswith(head) and (prefix, one.regex) not in told and prefix in text:
+                    told.add((prefix, one.regex))
                     yield prefix, one
         for prefix, one in self._anywhere:
             if prefix in text and (not one.context or one.context in text.lower()):
