@@ -1,6 +1,7 @@
 """Read untrusted code without running it: findings, their severity, and a verdict for a gate."""
 
 from analyzers.analyze import analyze, pages
+from analyzers.choice import Choice
 from analyzers.languages import engines, engines_named, language_named, languages
 from analyzers.model import (
     Confidence,
@@ -18,6 +19,7 @@ from analyzers.model import (
 )
 
 __all__ = [
+    "Choice",
     "Confidence",
     "Edit",
     "Finding",

@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping
 from functools import cache
+from typing import NamedTuple
 
+from analyzers.choice import EVERYTHING, Choice
 from analyzers.deadline import Deadline
 from analyzers.languages import LANGUAGES, engines_named, language_named, reader_of
 from analyzers.looking import Look, unanswered
 from analyzers.masking import Masker, clean
 from analyzers.merge import merge
 from analyzers.model import Finding, Parse, Report, Severity, Verdict
+from analyzers.quoting import Quoter
 from analyzers.rule import Page, Rule, Seen
 from analyzers.secret_rules import RULES as SECRET_RULES
 from analyzers.source import Source, read
@@ -25,8 +28,19 @@ ANY_TEXT = (*SECRET_RULES, *TEXT_RULES)
 """The rules for texts of any language."""
 MAX_FINDINGS = 1000
 """A report lists no more than this, the gravest first to be kept; it counts all."""
-_MAX_SNIPPET = 200
 _MAX_MESSAGE = 400
+
+
+class _Asked(NamedTuple):
+    """What a caller wants to be told, and how."""
+
+    threshold: Severity
+    filename: str | None
+    fixes: bool
+    engines: Collection[str]
+    honour: bool
+    quotes: bool
+    choice: Choice
 
 
 @cache
@@ -51,6 +65,8 @@ def analyze(
     engines: Collection[str] = (),
     seconds: float | None = None,
     honour_suppressions: bool = True,
+    quotes: bool = False,
+    choice: Choice = EVERYTHING,
 ) -> Report:
     """Look at code without running it.
 
@@ -64,6 +80,8 @@ def analyze(
             nothing to say about the language is left alone.
         seconds: When to stop looking; what was not seen by then makes the report ``incomplete``.
         honour_suppressions: Whether comments in the code may take findings back. Who does not trust its author says no.
+        choice: Which findings are wanted, and how grave they are. What is not wanted is neither told nor counted.
+        quotes: Give the line of each finding too, its secrets masked, for people to look at.
 
     Raises:
         UnknownLanguageError: No analyser reads this language. Nothing about the code itself raises.
@@ -73,9 +91,8 @@ def analyze(
     engines = engines_named(engines)
     threshold = Severity(threshold)
     try:
-        return _analyze(
-            code, name, threshold, filename, Deadline(seconds), fixes=fixes, engines=engines, honour=honour_suppressions
-        )
+        asked = _Asked(threshold, filename, fixes, engines, honour_suppressions, quotes, choice)
+        return _analyze(code, name, Deadline(seconds), asked)
     except MemoryError:
         return unanswered_report(name, "there was not enough memory to analyse this text", filename)
 
@@ -88,38 +105,32 @@ def unanswered_report(language: str, reason: str, filename: str | None = None) -
         parse=Parse.TEXT,
         total=1,
         counts=_counts([unanswered(reason)]),
-        findings=(_finding(unanswered(reason), Source(""), Masker("", [])),),
+        findings=(_note(unanswered(reason)),),
         filename=filename,
     )
 
 
-def _analyze(
-    code: str | bytes,
-    language: str,
-    threshold: Severity,
-    filename: str | None,
-    deadline: Deadline,
-    *,
-    fixes: bool,
-    engines: Collection[str],
-    honour: bool,
-) -> Report:
+def _analyze(code: str | bytes, language: str, deadline: Deadline, asked: _Asked) -> Report:
     source, undecodable = read(code)
-    found = reader_of(language).look(source, undecodable, deadline, engines=engines)
+    found = reader_of(language).look(source, undecodable, deadline, engines=asked.engines)
     for rule in ANY_TEXT:
         _run(found, rule, source, deadline)
     merged = merge(found.seen, found.others)
     masker = _masker(source, found, merged)
-    kept = _unsuppressed(source, found, merged, language) if honour else merged
+    merged = asked.choice.of(merged)
+    kept = _unsuppressed(source, found, merged, language) if asked.honour else merged
     everything = [*found.notes, *kept]
     # Notes are few, and what is left out of a report must at least be told.
     listed = _in_order([*found.notes, *_gravest(kept, MAX_FINDINGS - len(found.notes))])
-    findings = [_finding(seen, source, masker) for seen in listed]
-    if fixes:
+    quoter = Quoter(source, masker)
+    findings = [_finding(seen, source, masker, quoter) for seen in listed]
+    if not asked.quotes:
+        findings = [finding._replace(quote=None) for finding in findings]
+    if asked.fixes:
         findings = [finding._replace(fix=found.fix(finding)) for finding in findings]
     return Report(
         language=language,
-        verdict=_verdict(found, kept, threshold),
+        verdict=_verdict(found, kept, asked.threshold),
         parse=found.parse,
         parse_error=found.parse_error and found.parse_error._replace(message=clean(found.parse_error.message)),
         unparsed=found.unparsed,
@@ -128,7 +139,7 @@ def _analyze(
         suppressed=len(merged) - sum(seen.label.id != UNEXPLAINED for seen in kept),
         capabilities=found.capabilities,
         findings=tuple(findings),
-        filename=filename,
+        filename=asked.filename,
     )
 
 
@@ -162,23 +173,27 @@ def _in_order(listed: list[Seen]) -> list[Seen]:
     return sorted(listed, key=lambda seen: (seen.hit.span, -seen.severity.rank, seen.label.id))
 
 
-def _finding(seen: Seen, source: Source, masker: Masker) -> Finding:
+def _note(seen: Seen) -> Finding:
+    source = Source("")
+    masker = Masker("", [])
+    return _finding(seen, source, masker, Quoter(source, masker))._replace(quote=None)
+
+
+def _finding(seen: Seen, source: Source, masker: Masker, quoter: Quoter) -> Finding:
     label, hit = seen.label, seen.hit
-    start, end = source.offsets(hit.span)
-    line_end = source.offset(hit.span.line, 1) + len(source.lines[hit.span.line - 1])
-    snippet = masker.quote(start, min(end, line_end))
-    if len(snippet) > _MAX_SNIPPET:
-        snippet = snippet[:_MAX_SNIPPET] + "…"
+    quote = quoter.quote(hit.span)
     return Finding(
         rule=label.id,
         name=label.name,
         severity=seen.severity,
         confidence=hit.confidence or label.confidence,
-        message=masker.clean(hit.message, start, end)[:_MAX_MESSAGE],
+        message=masker.clean(hit.message, *source.offsets(hit.span))[:_MAX_MESSAGE],
         span=hit.span,
         cwe=label.cwe if hit.cwe is None else hit.cwe,
-        snippet=snippet,
+        snippet=quoter.snippet(hit.span),
         also=seen.also,
+        fingerprint=quoter.fingerprint(label.id, quote),
+        quote=quote,
     )
 
 

@@ -93,8 +93,20 @@ class Fix(NamedTuple):
     safe: bool
 
 
+class Quote(NamedTuple):
+    """A line of the source with its secrets masked, and where in it a finding begins and ends, from 0."""
+
+    text: str
+    start: int
+    end: int
+
+
 class Finding(NamedTuple):
-    """One thing a rule saw. ``also`` holds the names other tools give to the same thing."""
+    """One thing a rule saw. ``also`` holds the names other tools give to the same thing.
+
+    ``fingerprint`` stays the same when other lines come, go or move. ``quote`` is there where it was
+    asked for; it is not sent.
+    """
 
     rule: str
     name: str
@@ -106,6 +118,8 @@ class Finding(NamedTuple):
     snippet: str = ""
     fix: Fix | None = None
     also: tuple[str, ...] = ()
+    fingerprint: str = ""
+    quote: Quote | None = None
 
 
 class ParseError(NamedTuple):

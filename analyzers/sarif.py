@@ -15,7 +15,9 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.HIGH: "error", Severity.MEDIUM: "warning", Severity.LOW: "note", Severity.INFO: "note"}
 _SCORES = {Severity.HIGH: "8.0", Severity.MEDIUM: "5.0", Severity.LOW: "2.0", Severity.INFO: "0.0"}
 _PRECISION = {Confidence.HIGH: "high", Confidence.MEDIUM: "medium", Confidence.LOW: "low"}
-_SUFFIXES = {"python": "py"}
+_SUFFIXES = {"python": "py", "go": "go", "bash": "sh", "markdown": "md", "notebook": "ipynb"}
+_CWE = {"name": "CWE", "index": 0}
+_FINGERPRINT = "fumehood/v1"
 
 
 def to_sarif(reports: Report | Iterable[Report], *, version: str | None = None, indent: int | None = None) -> str:
@@ -26,7 +28,11 @@ def to_sarif(reports: Report | Iterable[Report], *, version: str | None = None, 
     for _, finding in findings:
         labels.setdefault(finding.rule, finding)
     indexes = {rule: index for index, rule in enumerate(labels)}
-    driver: dict[str, Any] = {"name": "Fumehood", "rules": [_rule(finding) for finding in labels.values()]}
+    driver: dict[str, Any] = {
+        "name": "Fumehood",
+        "supportedTaxonomies": [_CWE],
+        "rules": [_rule(finding) for finding in labels.values()],
+    }
     if version:
         driver["semanticVersion"] = version
     cwes = sorted({finding.cwe for finding in labels.values() if finding.cwe})
@@ -51,13 +57,13 @@ def _rule(finding: Finding) -> dict[str, Any]:
         "name": finding.name,
         "shortDescription": {"text": page.split("\n", 1)[0]},
         "fullDescription": {"text": page},
-        "help": {"text": page},
+        "help": {"text": page, "markdown": page},
         "defaultConfiguration": {"level": _LEVELS[finding.severity]},
         "properties": properties,
     }
     if finding.cwe:
         properties["tags"].append(f"external/cwe/cwe-{finding.cwe}")
-        target = {"id": str(finding.cwe), "toolComponent": {"name": "CWE"}}
+        target = {"id": str(finding.cwe), "toolComponent": _CWE}
         described["relationships"] = [{"target": target, "kinds": ["superset"]}]
     return described
 
@@ -72,6 +78,7 @@ def _result(report: Report, finding: Finding, index: int) -> dict[str, Any]:
         "level": _LEVELS[finding.severity],
         "message": {"text": finding.message},
         "locations": [{"physicalLocation": {"artifactLocation": {"uri": _uri(report)}, "region": region}}],
+        "partialFingerprints": {_FINGERPRINT: finding.fingerprint},
         "properties": {
             "severity": finding.severity.value,
             "confidence": finding.confidence.value,
@@ -79,7 +86,7 @@ def _result(report: Report, finding: Finding, index: int) -> dict[str, Any]:
         },
     }
     if finding.cwe:
-        result["taxa"] = [{"id": str(finding.cwe), "toolComponent": {"name": "CWE"}}]
+        result["taxa"] = [{"id": str(finding.cwe), "toolComponent": _CWE}]
     if finding.fix:
         result["fixes"] = [_fix(report, finding.fix)]
     return result

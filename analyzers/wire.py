@@ -86,6 +86,7 @@ def _finding(data: dict[str, Any]) -> Finding:
         snippet=str(data["snippet"]),
         fix=fix and Fix(tuple(Edit(_span(edit), str(edit["text"])) for edit in fix["edits"]), bool(fix["safe"])),
         also=tuple(map(str, data["also"])),
+        fingerprint=str(data["fingerprint"]),
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from analyzers import Severity, UnknownLanguageError, Verdict, render
+from analyzers import Severity, UnknownLanguageError, Verdict, compact, render
 from fumehood.admission import Admission, QueueFullError
 from fumehood.problems import Kind, at_field, from_full_queue
 from fumehood.responses import AnalyzeResponse, RunAnalysis
@@ -81,6 +81,8 @@ class Analyses:
         report = self._analyser.analyze(
             asked.code, asked.language, threshold=asked.threshold, fixes=asked.fixes, engines=asked.engines
         )
+        if asked.format == "compact":
+            return compact.to_compact(report, max_findings=asked.max_findings, max_bytes=asked.max_bytes)
         return AnalyzeResponse.model_validate(render.to_dict(report)).model_dump_json()
 
 

@@ -33,6 +33,7 @@ from fumehood.responses import (
     BatchResponse,
     CancelResponse,
     Capabilities,
+    CompactResponse,
     ExecuteResponse,
     Health,
     Ready,
@@ -237,7 +238,9 @@ async def _enter_batch(
 
 
 def _add_analyze(app: FastAPI, analyses: Analyses, entrance: Entrance) -> None:
-    @app.post("/v1/analyze", response_model=AnalyzeResponse, openapi_extra=openapi.takes(AnalyzeRequest))
+    @app.post(
+        "/v1/analyze", response_model=AnalyzeResponse | CompactResponse, openapi_extra=openapi.takes(AnalyzeRequest)
+    )
     async def analyze(request: Request) -> Response:
         """Read a source without running it."""
         text = await entrance.read(request)

@@ -79,6 +79,7 @@ class FindingOut(Told):
     snippet: str
     fix: Fix | None
     also: tuple[str, ...]
+    fingerprint: str
 
 
 class ParseErrorOut(Told):
@@ -102,6 +103,35 @@ class AnalyzeResponse(Told):
     suppressed: int
     capabilities: tuple[str, ...]
     findings: tuple[FindingOut, ...]
+
+
+class CompactFinding(Told):
+    """One finding for a model. ``at`` is ``line:column-column`` or ``line:column-line:column``; ends are exclusive."""
+
+    rule: str
+    sev: Severity
+    conf: Confidence = Confidence.HIGH
+    at: str
+    cwe: int | None = None
+    why: str
+    fix: Literal["safe", "unsafe"] | None = None
+    fp: str
+    code: str = ""
+
+
+class CompactResponse(Told):
+    """The compact format. Members that say nothing are left out."""
+
+    verdict: Verdict
+    language: str
+    parse: Parse
+    error: str | None = None
+    unparsed: tuple[tuple[int, int], ...] = ()
+    counts: dict[Severity, int]
+    suppressed: int = 0
+    capabilities: tuple[str, ...] = ()
+    findings: tuple[CompactFinding, ...]
+    omitted: int = 0
 
 
 class RunAnalysis(AnalyzeResponse):

@@ -232,7 +232,9 @@ Engine = Annotated[str, AfterValidator(_engine), WithJsonSchema({"enum": list(en
 class AnalyzeRequest(Wire):
     """Source to read without running it; ``threshold`` is the lowest severity whose finding is a ``fail``.
 
-    ``engines`` names other tools to run as well; ``fixes`` may be switched off by who has no use for edits.
+    ``engines`` names other tools to run as well; ``fixes`` may be switched off by who has no use for edits. The
+    ``compact`` format is for models: the gravest findings first, at most ``max_findings`` of them and ``max_bytes`` in
+    all.
     """
 
     language: str = "python"
@@ -240,6 +242,17 @@ class AnalyzeRequest(Wire):
     threshold: Severity = Severity.LOW
     fixes: bool = True
     engines: tuple[Engine, ...] = ()
+    format: Literal["full", "compact"] = "full"
+    max_findings: Annotated[int, Field(ge=0)] | None = None
+    max_bytes: Annotated[int, Field(ge=0)] | None = None
+
+    @model_validator(mode="after")
+    def _check_budget(self) -> Self:
+        for name in ("max_findings", "max_bytes"):
+            if self.format == "full" and getattr(self, name) is not None:
+                msg = f"{name}: a budget belongs to the format 'compact'"
+                raise ValueError(msg)
+        return self
 
 
 Message = TypeVar("Message", bound=Wire)

@@ -26,10 +26,10 @@ def rules(code: str | bytes) -> list[str]:
 
 
 def test_the_example_of_the_contract() -> None:
-    """The JSON for the contract's example is the contract's, word for word but for the message."""
+    """The JSON for the contract's example is the contract's, word for word but for the message; one field is more."""
     report = to_dict(analyze("import ast\nx = input()\ny = eval(x)\n", fixes=True))
-    message = report["findings"][0].pop("message")
-    assert message
+    assert report["findings"][0].pop("message")
+    assert len(report["findings"][0].pop("fingerprint")) == 16
     assert report == {
         "language": "python",
         "verdict": "fail",

