@@ -18,6 +18,7 @@ USAGE = 2
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 _ENGINES = ("bandit",)
 _SEVERITIES = ("high", "medium", "low", "info")
+_FORMATS = ("text", "json", "compact", "lines", "sarif", "github", "junit")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -57,6 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_check(commands.add_parser("check", help="analyse files without running them", allow_abbrev=False))
     _add_keys(commands.add_parser("keys", help="make, list and revoke API keys", allow_abbrev=False))
     _add_audit(commands.add_parser("audit", help="list and export who ran what", allow_abbrev=False))
+    _add_rules(commands.add_parser("rules", help="list the analyser's rules, or explain some", allow_abbrev=False))
     doctor = commands.add_parser("doctor", help="prove each layer on this machine", allow_abbrev=False)
     doctor.add_argument("--json", action="store_true", help="print the findings as JSON")
     _add_config(doctor)
@@ -107,10 +109,16 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
 def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("paths", nargs="*", default=["-"], metavar="FILE", help="files and folders; - is our input")
     parser.add_argument("--language", metavar="L", help="else by suffix or #!")
-    parser.add_argument("--format", choices=("text", "json", "sarif", "github"), default="text")
+    parser.add_argument("--format", choices=_FORMATS, default="text", help="text; compact and lines are for models")
     parser.add_argument("--engine", action="append", choices=_ENGINES, default=[], help="run this tool's rules as well")
     parser.add_argument("--fix", action="store_true", help="write safe fixes back; for -, print the fixed source")
-    parser.add_argument("--fail-on", choices=_SEVERITIES, default="low", metavar="SEVERITY", help="(low)")
+    parser.add_argument("--fail-on", choices=_SEVERITIES, metavar="SEVERITY", help="(low)")
+    parser.add_argument("--select", action="append", type=_selectors, metavar="RULES", help="FH2,B105,CWE-798; or ALL")
+    parser.add_argument("--ignore", action="append", type=_selectors, metavar="RULES", help="likewise")
+    parser.add_argument("--color", choices=("auto", "always", "never"), default="auto", help="of text (auto)")
+    parser.add_argument("--max-findings", type=_count, metavar="N", help="of compact and lines, for each source")
+    parser.add_argument("--max-bytes", type=_count, metavar="N", help="likewise")
+    parser.add_argument("--no-project", action="store_true", help="leave [tool.fumehood] of pyproject.toml alone")
 
 
 def _add_keys(parser: argparse.ArgumentParser) -> None:
@@ -149,3 +157,20 @@ def _add_audit(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--status", action="append", default=[], metavar="STATUS", help="of a status; may be repeated")
     parser.add_argument("--limit", type=int, metavar="N", help="the newest N (text: 50; else all)")
     _add_config(parser)
+
+
+def _add_rules(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("rules", nargs="*", metavar="RULE", help="an id, a name, or another tool's id (B307); else all")
+    parser.add_argument("--format", choices=("text", "json", "markdown"), default="text")
+
+
+def _selectors(text: str) -> list[str]:
+    return [selector.strip() for selector in text.split(",") if selector.strip()]
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 0:
+        msg = "a number from 0 is needed"
+        raise argparse.ArgumentTypeError(msg)
+    return number

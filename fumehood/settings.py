@@ -1,7 +1,7 @@
 """What an operator decides, from the environment and a TOML file, as one frozen value.
 
 The environment wins over the file, and command line options win over both. This is the only module that reads
-``os.environ``. Every setting is described in ``docs/settings.md``.
+``os.environ``; :mod:`fumehood.terminal` alone asks it how to print. Every setting is described in ``docs/settings.md``.
 """
 
 from __future__ import annotations

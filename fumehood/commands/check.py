@@ -14,8 +14,10 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
-from analyzers import Report, Severity, UnknownLanguageError, Verdict, analyze, languages
+from analyzers import Choice, Report, Severity, UnknownLanguageError, Verdict, analyze, languages
 from fumehood.commands import source
+from fumehood.commands.project import ConfigurationError, Project, project_of
+from fumehood.terminal import wants_color
 
 CLEAN, FOUND, UNKNOWN = 0, 1, 2
 _SECONDS = 60.0
@@ -28,9 +30,17 @@ def main(args: argparse.Namespace) -> int:
     """Print one report for each source and give the exit code."""
     unread = 0
     reports = []
-    for name in _sources(args.paths):
+    try:
+        names = list(_sources(args.paths, args))
+    except ConfigurationError as error:
+        print(f"fumehood: {error}", file=sys.stderr)
+        return UNKNOWN
+    for name in names:
         try:
             reports.append(_check(name, args))
+        except ConfigurationError as error:
+            print(f"fumehood: {error}", file=sys.stderr)
+            return UNKNOWN
         except (OSError, UnknownLanguageError, UnwritableError) as error:
             unread += 1
             reason = error.strerror if isinstance(error, OSError) else error
@@ -38,7 +48,7 @@ def main(args: argparse.Namespace) -> int:
     # With --fix, what comes out for standard input is the fixed source; the report must not be mixed into it.
     stream = sys.stderr if args.fix and source.STDIN in args.paths else sys.stdout
     alone = len(args.paths) == 1 and not Path(args.paths[0]).is_dir()
-    stream.write(_render(reports, args.format, alone=alone))
+    stream.write(_render(reports, args, alone=alone, color=wants_color(stream, args.color)))
     if any(report.verdict is Verdict.FAIL for report in reports):
         return UNKNOWN if unread else FOUND
     incomplete = any(report.verdict is Verdict.INCOMPLETE for report in reports)
@@ -49,40 +59,58 @@ class UnwritableError(Exception):
     """The source cannot be written back as it was read."""
 
 
-def _sources(paths: Iterable[str]) -> Iterator[str]:
+def _sources(paths: Iterable[str], args: argparse.Namespace) -> Iterator[str]:
     """Every file named, and in folders every file whose suffix is that of a language there is an analyser for."""
     seen = set()
     for path in paths:
-        for name in _below(path) if path != source.STDIN and Path(path).is_dir() else (path,):
+        for name in _below(path, args) if path != source.STDIN and Path(path).is_dir() else (path,):
             if name not in seen:
                 seen.add(name)
                 yield name
 
 
-def _below(folder: str) -> Iterator[str]:
+def _below(folder: str, args: argparse.Namespace) -> Iterator[str]:
     known = languages()
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS)
         for name in sorted(files):
             path = Path(place, name)
-            if source.SUFFIXES.get(path.suffix.lower()) in known and path.is_file():
+            read = source.SUFFIXES.get(path.suffix.lower()) in known and path.is_file()
+            if read and not _project(args, path).excludes(path):
                 yield str(path)
+
+
+def _project(args: argparse.Namespace, path: Path) -> Project:
+    return Project() if args.no_project else project_of(path)
+
+
+def _choice(args: argparse.Namespace, project: Project, path: Path | None) -> Choice:
+    """What the project decided; what was typed wins."""
+    decided = project.choice(path)
+    select = tuple(selector for selectors in args.select or () for selector in selectors)
+    ignore = tuple(selector for selectors in args.ignore or () for selector in selectors)
+    return decided._replace(select=select or decided.select, ignore=(*decided.ignore, *ignore))
 
 
 def _check(name: str, args: argparse.Namespace) -> Report:
     content = source.read_bytes(name)
     language = args.language or source.language(name, content[:200].decode("utf-8", "replace"), default="python")
 
+    path = None if name == source.STDIN else Path(name)
+    project = _project(args, path or Path())
+    choice = _choice(args, project, path)
+
     def look(code: bytes) -> Report:
-        filename = None if name == source.STDIN else name
         return analyze(
             code,
             language,
-            threshold=Severity(args.fail_on),
-            filename=filename,
+            threshold=Severity(args.fail_on or project.fail_on or Severity.LOW),
+            filename=None if path is None else name,
             fixes=args.fix or args.format == "sarif",
-            engines=args.engine,
+            engines=(*project.engines, *args.engine),
             seconds=_SECONDS,
+            quotes=args.format == "text",
+            choice=choice,
         )
 
     report = look(content)
@@ -131,19 +159,31 @@ def _replace(path: Path, content: bytes) -> None:
             raise
 
 
-def _render(reports: list[Report], form: str, *, alone: bool) -> str:
+def _render(reports: list[Report], args: argparse.Namespace, *, alone: bool, color: bool) -> str:
     from analyzers import render
 
     one_or_many = reports[0] if alone and reports else reports
-    match form:
+    match args.format:
         case "json":
             return render.to_json(one_or_many, indent=2) + "\n"
+        case "compact":
+            from analyzers.compact import to_compact
+
+            return to_compact(one_or_many, max_findings=args.max_findings, max_bytes=args.max_bytes) + "\n"
+        case "lines":
+            from analyzers.compact import to_lines
+
+            return to_lines(one_or_many, max_findings=args.max_findings, max_bytes=args.max_bytes)
         case "sarif":
             from analyzers.sarif import to_sarif
             from fumehood import __version__
 
             return to_sarif(one_or_many, version=__version__, indent=2) + "\n"
+        case "junit":
+            from analyzers.junit import to_junit
+
+            return to_junit(one_or_many)
         case "github":
             return render.to_github(one_or_many)
         case _:
-            return render.to_text(one_or_many)
+            return render.to_text(one_or_many, color=color)

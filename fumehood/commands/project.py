@@ -1,0 +1,157 @@
+"""What a project has decided about its analysis: ``[tool.fumehood]`` of the nearest ``pyproject.toml`` that has one.
+
+It is looked for upward from each file that is checked. A key that nobody knows is an error that names it: a misspelt
+``ignore`` must not be taken for none.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any, NamedTuple
+
+from analyzers import Choice, Severity, engines
+from analyzers.choice import ALL
+
+_TABLE = "tool.fumehood"
+_FILE = "pyproject.toml"
+
+
+class ConfigurationError(ValueError):
+    """A ``[tool.fumehood]`` that cannot be followed; the text names the file, the key and the reason."""
+
+
+class Project(NamedTuple):
+    """The decisions of one file, and the folder that its patterns are relative to."""
+
+    root: Path = Path()
+    select: tuple[str, ...] = (ALL,)
+    ignore: tuple[str, ...] = ()
+    per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    severity: tuple[tuple[str, Severity], ...] = ()
+    fail_on: Severity | None = None
+    engines: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+    def choice(self, path: Path | None) -> Choice:
+        """What is wanted of one file; None is standard input."""
+        ignore = list(self.ignore)
+        for pattern, selectors in self.per_file_ignores:
+            if path is not None and self._fits(path, pattern):
+                ignore += selectors
+        return Choice(self.select, tuple(ignore), self.severity)
+
+    def excludes(self, path: Path) -> bool:
+        """Whether a file below a folder is to be passed over."""
+        return any(self._fits(path, pattern) for pattern in self.exclude)
+
+    def _fits(self, path: Path, pattern: str) -> bool:
+        try:
+            relative = PurePosixPath(path.resolve().relative_to(self.root))
+        except ValueError:
+            return False
+        return any(fits(PurePosixPath(*relative.parts[:end]), pattern) for end in range(1, len(relative.parts) + 1))
+
+
+def fits(path: PurePosixPath, pattern: str) -> bool:
+    """Whether a path, or the name at its end where the pattern has no slash, fits a glob; ``**`` is any folders."""
+    parts = pattern.strip("/").split("/")
+    if len(parts) == 1 and not pattern.startswith("/"):
+        return path.match(parts[0])
+    return _fits(path.parts, tuple(parts))
+
+
+def _fits(names: tuple[str, ...], parts: tuple[str, ...]) -> bool:
+    if not parts:
+        return not names
+    if parts[0] == "**":
+        return any(_fits(names[at:], parts[1:]) for at in range(len(names) + 1))
+    return bool(names) and PurePosixPath(names[0]).match(parts[0]) and _fits(names[1:], parts[1:])
+
+
+def project_of(name: Path) -> Project:
+    """The decisions for one file or folder. Raises ConfigurationError."""
+    place = name.resolve()
+    return _project(place if place.is_dir() else place.parent)
+
+
+@cache
+def _project(folder: Path) -> Project:
+    file = folder / _FILE
+    try:
+        text = file.read_bytes()
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        text = b""
+    # Most of these files are about other things, and reading TOML costs a start more than looking for a word.
+    if b"fumehood" in text:
+        decided = _read(file, text)
+        if decided is not None:
+            return decided
+    return Project() if folder == folder.parent else _project(folder.parent)
+
+
+def _read(file: Path, text: bytes) -> Project | None:
+    import tomllib
+
+    try:
+        table = tomllib.loads(text.decode()).get("tool", {}).get("fumehood")
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigurationError(f"{file}: {error}") from error
+    if table is None:
+        return None
+    try:
+        return _checked(file.parent, table)
+    except ValueError as error:
+        raise ConfigurationError(f"{file}: {error}") from error
+
+
+def _checked(root: Path, table: Any) -> Project:  # noqa: ANN401 - TOML
+    if not isinstance(table, dict):
+        raise ValueError(f"{_TABLE}: a table is needed")  # noqa: TRY004 - told as every other mistake in the file
+    known = {"select", "ignore", "per-file-ignores", "severity", "fail-on", "engines", "exclude"}
+    for key in table:
+        if key not in known:
+            raise ValueError(f"{_TABLE}.{key}: no such key; known: {', '.join(sorted(known))}")
+    return Project(
+        root=root,
+        select=_texts(table.get("select", [ALL]), "select"),
+        ignore=_texts(table.get("ignore", []), "ignore"),
+        per_file_ignores=tuple(
+            (pattern, _texts(selectors, f"per-file-ignores.{pattern}"))
+            for pattern, selectors in _table(table, "per-file-ignores").items()
+        ),
+        severity=tuple(
+            (selector, _severity(value, f"severity.{selector}"))
+            for selector, value in _table(table, "severity").items()
+        ),
+        fail_on=None if "fail-on" not in table else _severity(table["fail-on"], "fail-on"),
+        engines=_engines(_texts(table.get("engines", []), "engines")),
+        exclude=_texts(table.get("exclude", []), "exclude"),
+    )
+
+
+def _table(table: dict[str, Any], key: str) -> dict[str, Any]:
+    value = table.get(key, {})
+    if not isinstance(value, dict):
+        raise ValueError(f"{_TABLE}.{key}: a table is needed")  # noqa: TRY004 - as above
+    return value
+
+
+def _texts(value: Any, key: str) -> tuple[str, ...]:  # noqa: ANN401 - TOML
+    if not isinstance(value, list) or not all(isinstance(one, str) and one for one in value):
+        raise ValueError(f"{_TABLE}.{key}: a list of texts is needed")
+    return tuple(value)
+
+
+def _severity(value: Any, key: str) -> Severity:  # noqa: ANN401 - TOML
+    try:
+        return Severity(value)
+    except ValueError:
+        raise ValueError(f"{_TABLE}.{key}: one of {', '.join(Severity)} is needed") from None
+
+
+def _engines(names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if name not in engines():
+            raise ValueError(f"{_TABLE}.engines: no engine {name!r}; known: {', '.join(engines())}")
+    return names
