@@ -114,7 +114,7 @@ _TOKENS = (
     _join("sk", "-ant-", "api03-", _ALNUM[:56]),
     _join("AI", "za", "Sy", _ALNUM[:33]),
     _join("np", "m_", _ALNUM[:36]),
-    _join("pypi", "-AgE", _ALNUM[:56]),
+    _join("pypi", "-AgE", _ALNUM[:56], _ALNUM[:40]),
     _join("S", "G.", _ALNUM[:22], ".", _ALNUM[:43]),
     _join("S", "K", _HEX[:32]),
     _join("eyJ", "hbGciOiJIUzI1NiJ9", ".eyJ", "zdWIiOiIxMjM0NTY3ODkwIn0", ".", _ALNUM[:43]),

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from analyzers.credentials import holds_secret
 from analyzers.model import Confidence, Severity, Span
+from analyzers.placeholders import is_random
 from analyzers.python.scopes import Scope
 from analyzers.python.tree import Tree
 from analyzers.rule import Hit, Rule
 from analyzers.secrets import MASK
 
 _MAX_PARTS = 32
+_TYPE = re.compile(r"[A-Za-z_][\w.\[\], |]*")
 _SHOWN_NAME = 60
 _LOOKUPS = frozenset({"get", "getenv", "setdefault", "pop", "setattr", "setenv", "putenv"})
 _AUTH_CLASSES = frozenset({"HTTPBasicAuth", "HTTPDigestAuth", "HTTPProxyAuth", "BasicAuth"})
@@ -64,6 +67,8 @@ def _pairs(node: ast.AST) -> Iterator[Pair]:
         case ast.AnnAssign() | ast.NamedExpr():
             if node.value is not None:
                 yield from _assigned(node.target, node.value)
+            elif (value := _setting(node)) is not None:
+                yield from _assigned(node.target, value)
         case ast.Dict():
             for key, value in zip(node.keys, node.values, strict=True):
                 if key is not None and isinstance(name := _constant(key), str):
@@ -141,6 +146,17 @@ def _name(node: ast.expr) -> str:
         key = _constant(node.slice)
         return key if isinstance(key, str) else ""
     return ""
+
+
+def _setting(node: ast.AnnAssign | ast.NamedExpr) -> ast.expr | None:
+    """Find the value of ``password: "hunter2!"``: a line of settings that happens to parse, and names no type."""
+    if isinstance(node, ast.AnnAssign):
+        match node.annotation:
+            case ast.Constant(value=str(text)) if not _TYPE.fullmatch(text):
+                return node.annotation
+            case ast.Name(id=name) if is_random(name):
+                return ast.copy_location(ast.Constant(name), node.annotation)
+    return None
 
 
 def _constant(node: ast.expr) -> object:
@@ -222,9 +238,14 @@ RULES: tuple[Rule, ...] = (
             'requests.get(url, auth=("me", "hunter2"))\n',
             'requests.get(url, auth=HTTPBasicAuth("me", "hunter2"))\n',
             'password = "P@$$w0rd"\n',
+            'password: "P@$$w0rd"\n',
+            f"api_key: {_KEY}\n",
         ),
         misses=(
             'password = ""\n',
+            'password: "Secret1"\n',
+            'token: "Token | None"\n',
+            "token: Token2\n",
             "password = None\n",
             'password = "changeme"\n',
             'password = "<password>"\n',

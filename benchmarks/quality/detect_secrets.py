@@ -8,17 +8,73 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from quality.gitleaks import Case
+from analyzers import languages
+from quality.gitleaks import Case, kinds
+from quality.measures import AT_LEAST, AT_MOST, Measure, share
+
+FOLDERS = ("detect-secrets", "detect_secrets")
 
 _TESTS = "tests/plugins"
 _ANSWERS = frozenset({"should_flag", "should_be_caught"})
 _TEXTS = ("payload", "line", "file_content")
+_RULES = {"keyword": "FH201", "high_entropy_strings": "FH206"}
+_ISSUERS = {
+    "aws_key": "AWS", "github_token": "GitHub", "gitlab_token": "GitLab", "openai": "OpenAI", "pypi_token": "PyPI",
+    "slack": "Slack", "stripe_key": "Stripe", "sendgrid": "SendGrid", "discord": "Discord", "jwt": "JSON Web Token",
+}  # fmt: skip
 _NOT_SECRETS = frozenset({"ip_public_test.py"})
 """Addresses are no secrets; no rule of ours looks for them."""
+
+
+def measure(checkout: Path) -> Iterable[Measure]:
+    """Say which cases are found. Where a plugin finds nothing, only a finding of the plugin's kind is wrong."""
+    everything = cases(checkout)
+    told = {case.name: kinds(case.text, _language(case.name)) for case in everything}
+    true = [case for case in everything if case.secret]
+    false = [case for case in everything if not case.secret]
+    missed = [case for case in true if not told[case.name]]
+    wrong = [case for case in false if _is_of_kind(case.name, told[case.name])]
+    strictly = sum(1 for case in false if told[case.name])
+    yield Measure(
+        "detect-secrets",
+        "cases that a plugin finds",
+        1 - share(len(missed), len(true)),
+        AT_LEAST,
+        0.90,
+        f"{len(true) - len(missed)} of {len(true)}",
+        tuple(f"{case.name}: `{case.text[:80]}`" for case in missed),
+    )
+    yield Measure(
+        "detect-secrets",
+        "cases that a plugin does not find, and a rule of its kind does",
+        share(len(wrong), len(false)),
+        AT_MOST,
+        0.05,
+        f"{len(wrong)} of {len(false)}; {strictly} of any kind",
+        tuple(f"{case.name}: `{case.text[:80]}`" for case in wrong),
+    )
+
+
+def _language(name: str) -> str:
+    """The language that ``fumehood check`` takes a file of this suffix for; other cases are plain text."""
+    _, dot, suffix = name.partition(".")
+    if not dot:
+        return "python" if name.startswith("keyword") else "text"
+    named = {"conf": "text", "go": "go" if "go" in languages() else "text"}
+    return named.get(suffix, "python")
+
+
+def _is_of_kind(name: str, told: Mapping[str, str]) -> bool:
+    """Whether what is told is what the plugin looks for: its issuer's tokens, names, or randomness."""
+    plugin = name.partition(":")[0]
+    if plugin in _RULES:
+        return _RULES[plugin] in told
+    shaped = [message for rule, message in told.items() if rule not in _RULES.values()]
+    return any(_ISSUERS.get(plugin, "") in message for message in shaped)
 
 
 class UnreadableError(ValueError):

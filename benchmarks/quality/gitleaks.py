@@ -11,12 +11,17 @@ import functools
 import random
 import re
 import string
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import tree_sitter_go
 from tree_sitter import Language, Node, Parser
+
+from analyzers import analyze
+from quality.measures import AT_LEAST, AT_MOST, Measure, share
+
+FOLDERS = ("gitleaks",)
 
 _RULES = "cmd/generate/config/rules"
 _CLASSES = {
@@ -38,6 +43,35 @@ _FORMS = (
     '{i}_TOKEN :::= "{s}"', '{i}_TOKEN ?= "{s}"',
 )  # fmt: skip
 _MOST_REPEATS = 12
+
+
+def measure(checkout: Path) -> Iterable[Measure]:
+    """Say which cases are found. A text that one rule calls a secret and another does not counts as a secret."""
+    everything, unread = cases(checkout)
+    secrets = {case.text.strip() for case in everything if case.secret}
+    asked = [case for case in everything if case.text.strip()]
+    literal = [case for case in asked if case.secret and case.literal]
+    drawn = [case for case in asked if case.secret and not case.literal]
+    false = [case for case in asked if not case.secret and case.literal and case.text.strip() not in secrets]
+    left_out = f"{len(unread)} lists that Go code computes are left out"
+    yield _found("true cases written out", literal, AT_LEAST, 0.90)
+    yield _found(f"true cases drawn from patterns ({left_out})", drawn, AT_LEAST, 0.90)
+    yield _found("false cases written out", false, AT_MOST, 0.05)
+
+
+def _found(what: str, asked: list[Case], relation: str, bound: float) -> Measure:
+    told = {case.name: kinds(case.text, "text") for case in asked}
+    found = [case for case in asked if told[case.name]]
+    wrong = [case for case in asked if bool(told[case.name]) != case.secret]
+    counted = f"{len(found)} of {len(asked)}"
+    # Of what is drawn there are two dozen forms of each rule: the rule's name says enough.
+    misses = {case.name if case.literal else case.name.rpartition(":")[0]: None for case in wrong}
+    return Measure("gitleaks", what, share(len(found), len(asked)), relation, bound, counted, tuple(misses))
+
+
+def kinds(text: str, language: str) -> dict[str, str]:
+    """The rules about secrets that say something about a text, and what they say."""
+    return {one.rule: one.message for one in analyze(text, language).findings if one.rule.startswith("FH2")}
 
 
 @dataclass(frozen=True, slots=True)

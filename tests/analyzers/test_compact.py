@@ -10,7 +10,7 @@ from analyzers import Report, analyze
 from analyzers.compact import MOST_BYTES, MOST_LINE_BYTES, cut, to_compact, to_lines
 from analyzers.model import Confidence, Edit, Finding, Fix, Parse, Severity, Span, Verdict
 
-CODE = 'x = input()\ny = eval(x)\ntry:\n    import pickle\nexcept:\n    pass\npassword = "hunter2"\n'
+CODE = 'x = input()\ny = eval(x)\ntry:\n    import json\nexcept:\n    pass\npassword = "hunter2"\n'
 # The first example of a process pays for imports.
 UNHURRIED = settings(deadline=None)
 NUMBERS = st.integers(1, 10**9)
