@@ -26,6 +26,7 @@ from analyzers.text_rules import RULES as TEXT_RULES
 
 ANY_TEXT = (*SECRET_RULES, *TEXT_RULES)
 """The rules for texts of any language."""
+_IMPORT_RULES = ("lookalike-import", "unknown-import", "misnamed-import")
 MAX_FINDINGS = 1000
 """A report lists no more than this, the gravest first to be kept; it counts all."""
 _MAX_MESSAGE = 400
@@ -41,18 +42,23 @@ class _Asked(NamedTuple):
     honour: bool
     quotes: bool
     choice: Choice
+    packages: Collection[str]
+    modules: Collection[str]
 
 
 @cache
 def pages() -> Mapping[str, Page]:
     """Every rule of ours, by its id, with what a reader gets to know about it. Other engines have their own pages."""
-    rules = [rule for language in LANGUAGES for rule in reader_of(language.name).RULES]
-    return {rule.id: rule.page for rule in (*rules, *ANY_TEXT)}
+    from analyzers import capabilities, imports, notes  # noqa: PLC0415 - few ask
+
+    rules = (*(rule for language in LANGUAGES for rule in reader_of(language.name).RULES), *ANY_TEXT)
+    others = (*imports.PAGES, capabilities.PAGE, *notes.PAGES)
+    return {page.id: page for page in (*(rule.page for rule in rules), *others)}
 
 
 @cache
 def _rule_names(language: str) -> frozenset[str]:
-    return frozenset(rule.name for rule in (*reader_of(language).RULES, *ANY_TEXT))
+    return frozenset((*(rule.name for rule in (*reader_of(language).RULES, *ANY_TEXT)), *_IMPORT_RULES))
 
 
 def analyze(
@@ -67,6 +73,8 @@ def analyze(
     honour_suppressions: bool = True,
     quotes: bool = False,
     choice: Choice = EVERYTHING,
+    packages: Collection[str] = (),
+    modules: Collection[str] = (),
 ) -> Report:
     """Look at code without running it.
 
@@ -81,6 +89,8 @@ def analyze(
         seconds: When to stop looking; what was not seen by then makes the report ``incomplete``.
         honour_suppressions: Whether comments in the code may take findings back. Who does not trust its author says no.
         choice: Which findings are wanted, and how grave they are. What is not wanted is neither told nor counted.
+        packages: What is installed where the code will run; empty where nobody knows.
+        modules: The names of modules that lie beside the code.
         quotes: Give the line of each finding too, its secrets masked, for people to look at.
 
     Raises:
@@ -91,7 +101,7 @@ def analyze(
     engines = engines_named(engines)
     threshold = Severity(threshold)
     try:
-        asked = _Asked(threshold, filename, fixes, engines, honour_suppressions, quotes, choice)
+        asked = _Asked(threshold, filename, fixes, engines, honour_suppressions, quotes, choice, packages, modules)
         return _analyze(code, name, Deadline(seconds), asked)
     except MemoryError:
         return unanswered_report(name, "there was not enough memory to analyse this text", filename)
@@ -113,6 +123,10 @@ def unanswered_report(language: str, reason: str, filename: str | None = None) -
 def _analyze(code: str | bytes, language: str, deadline: Deadline, asked: _Asked) -> Report:
     source, undecodable = read(code)
     found = reader_of(language).look(source, undecodable, deadline, engines=asked.engines)
+    if found.imports:
+        from analyzers import imports  # noqa: PLC0415 - only where something beyond Python's own is imported
+
+        found.run("the imports", lambda: imports.check(found.imports, asked.packages, asked.modules), deadline)
     for rule in ANY_TEXT:
         _run(found, rule, source, deadline)
     merged = merge(found.seen, found.others)
@@ -137,7 +151,8 @@ def _analyze(code: str | bytes, language: str, deadline: Deadline, asked: _Asked
         total=len(everything),
         counts=_counts(everything),
         suppressed=len(merged) - sum(seen.label.id != UNEXPLAINED for seen in kept),
-        capabilities=found.capabilities,
+        capabilities=tuple(wanted.capability for wanted in found.wanted),
+        capability_lines=tuple(wanted.line for wanted in found.wanted),
         findings=tuple(findings),
         filename=asked.filename,
     )

@@ -70,6 +70,8 @@ class Pool:
         fixes: bool = False,
         engines: Collection[str] = (),
         seconds: float | None = None,
+        packages: Collection[str] = (),
+        modules: Collection[str] = (),
     ) -> Report:
         """Do as :func:`analyzers.analyze` does, within ``seconds`` counted from when a worker is free.
 
@@ -84,6 +86,8 @@ class Pool:
             "fixes": fixes,
             "engines": engines_named(engines),
             "seconds": allowed,
+            "packages": list(packages),
+            "modules": list(modules),
         }
         if isinstance(code, bytes):
             request["bytes"] = base64.b64encode(code).decode()

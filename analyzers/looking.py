@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
 
+from analyzers.capabilities import Wanted
 from analyzers.deadline import Deadline
 from analyzers.model import Confidence, Finding, Fix, Parse, ParseError, Severity, Span
 from analyzers.rule import Hit, Label, Seen
@@ -22,6 +24,14 @@ def _no_fix(_: Finding) -> Fix | None:
     return None
 
 
+class Import(NamedTuple):
+    """A top-level module that is imported, and where. ``guarded`` says that the code goes on without it."""
+
+    module: str
+    span: Span
+    guarded: bool = False
+
+
 class Look:
     """Filled while a source is looked at; read once, by :mod:`analyzers.analyze`.
 
@@ -36,12 +46,13 @@ class Look:
         others: What another tool's rules saw; merged into ``seen``.
         masked: Places of secrets beyond those that the hits name.
         notes: What could not be looked at. A note cannot be suppressed, and makes the report incomplete.
-        capabilities: What the code would do if it ran.
+        wanted: What the code would do if it ran, each capability once.
+        imports: Modules of others that it imports.
     """
 
     __slots__ = (
-        "capabilities", "comments", "fix", "masked", "notes", "others", "parse", "parse_error", "seen",
-        "statement_lines", "unparsed",
+        "comments", "fix", "imports", "masked", "notes", "others", "parse", "parse_error", "seen",
+        "statement_lines", "unparsed", "wanted",
     )  # fmt: skip
 
     def __init__(
@@ -61,7 +72,8 @@ class Look:
         self.others: list[Seen] = []
         self.masked: list[Span] = []
         self.notes: list[Seen] = []
-        self.capabilities: tuple[str, ...] = ()
+        self.wanted: tuple[Wanted, ...] = ()
+        self.imports: list[Import] = []
 
     def run(self, rule: str, check: Callable[[], Iterable[Seen]], deadline: Deadline) -> None:
         """Run one rule to its end or the deadline. If it raises, what it saw before is kept and a note says so."""

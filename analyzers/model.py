@@ -143,5 +143,7 @@ class Report(NamedTuple):
     counts: tuple[tuple[Severity, int], ...] = ()
     suppressed: int = 0
     capabilities: tuple[str, ...] = ()
+    capability_lines: tuple[int, ...] = ()
+    """The first line that shows each capability."""
     findings: tuple[Finding, ...] = ()
     filename: str | None = None

@@ -32,6 +32,7 @@ def to_dict(report: Report) -> dict[str, Any]:
         "counts": {severity.value: count for severity, count in report.counts},
         "suppressed": report.suppressed,
         "capabilities": list(report.capabilities),
+        "capability_lines": list(report.capability_lines),
         "findings": [_finding(finding) for finding in report.findings],
     }
 

@@ -66,6 +66,7 @@ def report_from(data: Any, filename: str | None) -> Report:  # noqa: ANN401 - JS
             counts=tuple((severity, int(data["counts"][severity])) for severity in Severity),
             suppressed=int(data["suppressed"]),
             capabilities=tuple(map(str, data["capabilities"])),
+            capability_lines=tuple(map(int, data["capability_lines"])),
             findings=tuple(map(_finding, data["findings"])),
             filename=filename,
         )

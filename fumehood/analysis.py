@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from analyzers import Severity, UnknownLanguageError, Verdict, compact, render
 from fumehood.admission import Admission, QueueFullError
+from fumehood.foresight import modules, with_unmet
 from fumehood.problems import Kind, at_field, from_full_queue
 from fumehood.responses import AnalyzeResponse, RunAnalysis
 from fumehood.schemas import AnalysisMode
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from fumehood.schemas import AnalysisIn, AnalyzeRequest
     from fumehood.settings import Settings
     from fumehood.telemetry.telemetry import Telemetry
+    from sandbox import Job, Runtime
 
 
 class Analyser(Protocol):
@@ -32,6 +34,8 @@ class Analyser(Protocol):
         threshold: Severity,
         fixes: bool = False,
         engines: Collection[str] = (),
+        packages: Collection[str] = (),
+        modules: Collection[str] = (),
     ) -> Report:
         """Analyse; safe to call from many threads. Raises ``UnknownLanguageError``."""
 
@@ -86,17 +90,24 @@ class Analyses:
         return AnalyzeResponse.model_validate(render.to_dict(report)).model_dump_json()
 
 
-def before_run(analyser: Analyser, code: str, language: str, asked: AnalysisIn) -> RunAnalysis:
+def before_run(analyser: Analyser, job: Job, runtime: Runtime, asked: AnalysisIn) -> RunAnalysis:
     """Analyse code that is about to run and decide whether it may.
 
     In ``block`` mode code that could not be analysed in full is stopped too: a guard that lets through what it cannot
     read would be switched off by unreadable code.
     """
     blocking = asked.mode is AnalysisMode.BLOCK
-    report = analyser.analyze(code, language, threshold=asked.block_at if blocking else Severity.LOW)
+    report = analyser.analyze(
+        job.code,
+        runtime.name,
+        threshold=asked.block_at if blocking else Severity.LOW,
+        packages=tuple(runtime.packages),
+        modules=modules(job),
+    )
     because = None
     if blocking and report.verdict is Verdict.FAIL:
         because = f"a finding at or above {asked.block_at}"
     elif blocking and report.verdict is Verdict.INCOMPLETE:
         because = "the analysis is incomplete"
-    return RunAnalysis.model_validate({**render.to_dict(report), "blocked_because": because})
+    told = render.to_dict(with_unmet(report, job))
+    return RunAnalysis.model_validate({**told, "blocked_because": because})

@@ -342,15 +342,15 @@ class Executions:
     def _answer(self, call: Call) -> _Told:
         """In a thread: analyse where asked, and run."""
         analysed = None
-        language = self._runtime(call.job).name
+        runtime = self._runtime(call.job)
         if call.analysis.mode is not AnalysisMode.OFF:
-            analysed = analysis.before_run(self._analyser, call.job.code, language, call.analysis)
+            analysed = analysis.before_run(self._analyser, call.job, runtime, call.analysis)
             if analysed.blocked_because is not None:
                 return self._never_ran(call, Status.BLOCKED, analysed)
         if call.cancel.is_set():
             return self._never_ran(call, Status.CANCELLED, analysed)
         patient = call.turn is not None and call.turn.patient
         result, tell = self._telemetry.run(
-            call.run_id, language, lambda: self._box.run(call.job, cancel=call.cancel, patient=patient)
+            call.run_id, runtime.name, lambda: self._box.run(call.job, cancel=call.cancel, patient=patient)
         )
         return responses.ran(call.run_id, result, call.queue_seconds, analysed), tell

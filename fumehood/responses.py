@@ -102,6 +102,7 @@ class AnalyzeResponse(Told):
     counts: dict[Severity, int]
     suppressed: int
     capabilities: tuple[str, ...]
+    capability_lines: tuple[int, ...]
     findings: tuple[FindingOut, ...]
 
 

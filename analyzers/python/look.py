@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import cache
 
+from analyzers.capabilities import collected
 from analyzers.deadline import Deadline
 from analyzers.looking import Look
 from analyzers.model import Finding, Fix, Parse, ParseError
 from analyzers.python import hardcoded, rules, tokens
 from analyzers.python.dispatch import dispatch
+from analyzers.python.imported import imported
 from analyzers.python.interests import Table
 from analyzers.python.tree import Tree, parse
+from analyzers.python.wants import INTERESTS
 from analyzers.rule import Rule
 from analyzers.source import Source, UndecodableError
 
@@ -34,6 +37,8 @@ def look(source: Source, undecodable: UndecodableError | None, deadline: Deadlin
         found.statement_lines = lambda: tree.statement_lines
         found.fix = lambda finding: _fix(tree, finding)
         dispatch(tree, table, found, deadline)
+        found.imports = imported(tree)
+        found.wanted = collected(tree.wanted)
     if "bandit" in engines:
         from analyzers.python import bandit_engine  # noqa: PLC0415 - only where it was switched on
 
@@ -43,7 +48,7 @@ def look(source: Source, undecodable: UndecodableError | None, deadline: Deadlin
 
 @cache
 def _table() -> Table:
-    return Table(RULES)
+    return Table((*RULES, *INTERESTS))
 
 
 def _fix(tree: Tree, finding: Finding) -> Fix | None:

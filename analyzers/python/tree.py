@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, TypeVar
 
+from analyzers.capabilities import Wanted
 from analyzers.model import ParseError, Span
 from analyzers.python.scopes import Binding, Scope
 from analyzers.quiet import no_warnings
@@ -86,6 +87,7 @@ class Tree:
         mentions: The names and attributes that are read and whose last word was asked for.
         modules: What is imported anywhere in the source, as full dotted names.
         stars: Modules of which ``import *`` brings every name.
+        wanted: What the code would do; :mod:`analyzers.python.wants` fills it.
     """
 
     def __init__(self, source: Source, module: ast.Module, watched: frozenset[str] = frozenset()) -> None:
@@ -96,6 +98,7 @@ class Tree:
         self.mentions: list[tuple[ast.Name | ast.Attribute, Scope]] = []
         self.modules: set[str] = set()
         self.stars: list[str] = []
+        self.wanted: list[Wanted] = []
         self._pending: list[tuple[list[Any], Scope]] = [(module.body[::-1], self.scope)]
         self._inner: dict[ast.AST, Scope] = {}
         self._watched = set(watched)

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from analyzers import Choice, Report, Severity, UnknownLanguageError, Verdict, analyze, languages
 from fumehood.commands import source
-from fumehood.commands.project import ConfigurationError, Project, project_of
+from fumehood.commands.project import ConfigurationError, Project, modules_beside, project_of
 from fumehood.terminal import wants_color
 
 CLEAN, FOUND, UNKNOWN = 0, 1, 2
@@ -111,6 +111,7 @@ def _check(name: str, args: argparse.Namespace) -> Report:
             seconds=_SECONDS,
             quotes=args.format == "text",
             choice=choice,
+            modules=modules_beside(path or Path("-")),
         )
 
     report = look(content)

@@ -6,6 +6,7 @@ It is looked for upward from each file that is checked. A key that nobody knows 
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
@@ -15,6 +16,8 @@ from analyzers.choice import ALL
 
 _TABLE = "tool.fumehood"
 _FILE = "pyproject.toml"
+_ROOTS = frozenset({_FILE, "setup.py", "setup.cfg", ".git", ".hg"})
+_MOST_FOLDERS = 8
 
 
 class ConfigurationError(ValueError):
@@ -73,6 +76,24 @@ def project_of(name: Path) -> Project:
     """The decisions for one file or folder. Raises ConfigurationError."""
     place = name.resolve()
     return _project(place if place.is_dir() else place.parent)
+
+
+def modules_beside(name: Path) -> frozenset[str]:
+    """The modules that a file can import from its own folder, and from those above up to the root of its project."""
+    return _modules(name.resolve().parent, _MOST_FOLDERS)
+
+
+@cache
+def _modules(folder: Path, most: int) -> frozenset[str]:
+    try:
+        with os.scandir(folder) as entries:
+            names = frozenset(entry.name for entry in entries)
+    except OSError:
+        return frozenset()
+    here = frozenset(name.partition(".")[0] for name in names if name.isidentifier() or name.endswith((".py", ".so")))
+    if folder.name == "src" or not names.isdisjoint(_ROOTS) or most == 0 or folder == folder.parent:
+        return here | (_modules(folder / "src", 0) if "src" in names and folder.name != "src" else frozenset())
+    return here | _modules(folder.parent, most - 1)
 
 
 @cache

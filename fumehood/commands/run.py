@@ -118,7 +118,7 @@ def _run(box: Sandbox, asked: ExecuteRequest, cancel: Cancel, analysis_seconds: 
         from fumehood import analysis
 
         with Pool(1, seconds=analysis_seconds) as analyser:
-            analysed = analysis.before_run(analyser, job.code, runtime.name, asked.analysis)
+            analysed = analysis.before_run(analyser, job, runtime, asked.analysis)
         if analysed.blocked_because is not None:
             return responses.never_ran("run", Status.BLOCKED, runtime.version, 0.0, analysed)
     return responses.ran("run", box.run(job, cancel=cancel), 0.0, analysed)

@@ -39,7 +39,8 @@ def test_the_example_of_the_contract() -> None:
         "total": 1,
         "counts": {"high": 1, "medium": 0, "low": 0, "info": 0},
         "suppressed": 0,
-        "capabilities": [],
+        "capabilities": ["dynamic.code"],
+        "capability_lines": [3],
         "findings": [
             {
                 "rule": "FH101",

@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 from doubles import result
-from serving import Live
+from serving import Live, serving
 
+from analyzers.isolate import Pool
+from fumehood.settings import Settings
 from sandbox import (
     InputFile,
     Job,
@@ -310,6 +312,33 @@ def test_report_mode_tells_and_runs(live: Live) -> None:
     told = live.execute(code="eval(x)", analysis={"mode": "report"}).json()
     assert (told["status"], told["analysis"]["total"], told["analysis"]["blocked_because"]) == ("ok", 1, None)
     assert len(live.box.jobs) == 1
+
+
+def test_what_a_run_does_not_have_is_told_before_it(settings: Settings) -> None:
+    """Network, processes, places and packages; for information, so that nothing is blocked for it."""
+    code = "import os, requests, helper\nos.system('ls')\nopen('/srv/x', 'w')\n"
+    code += "open('/tmp/y', 'w')\nopen('/data/z', 'w')\n"
+    asked = {
+        "code": code,
+        "limits": {"processes": 1},
+        "writable_paths": ["/data"],
+        "files": [{"path": "helper.py", "content": ""}],
+        "analysis": {"mode": "block"},
+    }
+    with Pool(1) as analyser, serving(settings, analyser=analyser) as real:
+        told = real.execute(**asked).json()
+        bash = real.client.get("/v1/capabilities").json()
+    assert told["status"] == "ok"
+    assert bash["analysis"]["languages"]
+    said = {one["message"]: one["line"] for one in told["analysis"]["findings"] if one["rule"] in {"FH711", "FH720"}}
+    assert said == {
+        "requests is not installed where this would run": 1,
+        "needs the network, which this run does not have": 1,
+        "starts a process, and this run may have one only": 2,
+        "writes /srv/x, which this run cannot": 3,
+    }
+    counts = told["analysis"]["counts"]
+    assert sum(counts.values()) == told["analysis"]["total"] == len(told["analysis"]["findings"])
 
 
 def test_no_analysis_is_made_unasked(live: Live) -> None:

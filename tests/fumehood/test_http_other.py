@@ -38,6 +38,7 @@ def test_analyze_tells_the_report(live: Live) -> None:
         "counts": {"high": 1, "medium": 0, "low": 0, "info": 0},
         "suppressed": 0,
         "capabilities": [],
+        "capability_lines": [],
         "findings": [
             {
                 "rule": "FH101",
