@@ -220,4 +220,4 @@ def _counts(everything: list[Seen]) -> tuple[tuple[Severity, int], ...]:
 def _verdict(found: Look, kept: list[Seen], threshold: Severity) -> Verdict:
     if any(seen.severity.rank >= threshold.rank for seen in kept):
         return Verdict.FAIL
-    return Verdict.INCOMPLETE if found.notes or found.parse is not Parse.FULL else Verdict.PASS
+    return Verdict.INCOMPLETE if found.notes or found.unparsed else Verdict.PASS

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 
 from analyzers.capabilities import collected
 from analyzers.deadline import Deadline
 from analyzers.looking import Look
-from analyzers.model import Finding, Fix, Parse, ParseError
+from analyzers.model import Confidence, Finding, Fix, Parse
 from analyzers.python import hardcoded, rules, tokens
 from analyzers.python.dispatch import dispatch
 from analyzers.python.imported import imported
 from analyzers.python.interests import Table
-from analyzers.python.tree import Tree, parse
+from analyzers.python.reading import read
+from analyzers.python.tree import Tree
 from analyzers.python.wants import INTERESTS
-from analyzers.rule import Rule
+from analyzers.rule import Rule, Seen
 from analyzers.source import Source, UndecodableError
 
 RULES: tuple[Rule, ...] = (*hardcoded.RULES, *rules.RULES)
@@ -25,25 +26,45 @@ FIXABLE = frozenset({"FH101", "FH301"})
 def look(source: Source, undecodable: UndecodableError | None, deadline: Deadline, *, engines: Collection[str]) -> Look:
     """See what there is. Nothing that is wrong with the text, a rule or a plugin raises."""
     found = Look(comments=tokens.comments)
-    module = ParseError(1, 1, str(undecodable)[:200]) if undecodable else parse(source, source.text)
+    reading = read(source, undecodable, deadline)
+    found.parse, found.parse_error, found.unparsed = reading.parse, reading.error, reading.unparsed
     tree = None
-    if isinstance(module, ParseError):
-        found.parse, found.parse_error = Parse.TEXT, module
-        found.unparsed = ((1, len(source.lines)),)
-        found.run("the token rules", lambda: tokens.look(source), deadline)
-    else:
-        table = _table()
-        tree = Tree(source, module, table.watched)
+    table = _table()
+    if reading.module is not None:
+        tree = Tree(reading.source, reading.module, table.watched)
         found.statement_lines = lambda: tree.statement_lines
-        found.fix = lambda finding: _fix(tree, finding)
+        if reading.parse is Parse.FULL:
+            found.fix = lambda finding: _fix(tree, finding)
         dispatch(tree, table, found, deadline)
         found.imports = imported(tree)
         found.wanted = collected(tree.wanted)
+    if reading.parse is not Parse.FULL:
+        found.seen = [_less_sure(seen) for seen in found.seen]
+    if reading.unparsed:
+        known = {(seen.label.id, seen.hit.span.line) for seen in found.seen}
+        lost = {line for first, last in reading.unparsed for line in range(first, last + 1)}
+        found.run("the token rules", lambda: _unseen(tokens.look(source, table), lost, known), deadline)
     if "bandit" in engines:
         from analyzers.python import bandit_engine  # noqa: PLC0415 - only where it was switched on
 
         bandit_engine.run(found, source, tree, deadline)
     return found
+
+
+_LESS = {Confidence.HIGH: Confidence.MEDIUM, Confidence.MEDIUM: Confidence.LOW, Confidence.LOW: Confidence.LOW}
+
+
+def _less_sure(seen: Seen) -> Seen:
+    """Lower the confidence of what was seen in a text that had to be mended."""
+    confidence = _LESS[seen.hit.confidence or seen.label.confidence]
+    return seen._replace(hit=seen.hit._replace(confidence=confidence))
+
+
+def _unseen(seen: Iterable[Seen], lost: set[int], known: set[tuple[str, int]]) -> Iterator[Seen]:
+    """What tokens show on lines that no tree came of, and that calls which could be kept did not show."""
+    for one in seen:
+        if one.hit.span.line in lost and (one.label.id, one.hit.span.line) not in known:
+            yield one
 
 
 @cache

@@ -9,13 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from analyzers.model import Confidence
+from analyzers.model import Confidence, Severity
+from analyzers.python.interests import Table
 from analyzers.python.rules import dynamic, exceptions
 from analyzers.rule import Hit, Seen
 from analyzers.secret_rules import named_secrets
 from analyzers.source import Source
 
-_TOKEN = re.compile(
+TOKEN = re.compile(
     r'''(?P<comment>\#[^\n]*+)
       | """[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*+(?:""")?
       | \'\'\'[^'\\]*+(?:(?:\\.|'(?!''))[^'\\]*+)*+(?:\'\'\')?
@@ -28,12 +29,13 @@ _DYNAMIC = re.compile(
 )
 _DEFINITION = re.compile(r"\bdef[ \t]+$")
 _BARE_EXCEPT = re.compile(r"^[ \t]*(except(?:[ \t]|\\\n)*:)", re.MULTILINE)
+_CALL = re.compile(r"(?<![\w.])([A-Za-z_]\w*+(?:\.\w++)++)[ \t]*+\(")
 _DEF_REACH = 20
 
 
 def comments(text: str) -> Iterator[tuple[int, str]]:
     """Every comment with its place."""
-    for match in _TOKEN.finditer(text):
+    for match in TOKEN.finditer(text):
         if match["comment"] is not None:
             yield match.start(), match[0]
 
@@ -41,7 +43,7 @@ def comments(text: str) -> Iterator[tuple[int, str]]:
 def code_only(text: str) -> str:
     """Blank out comments and the insides of strings; every other character stays in its place."""
     parts, at = [], 0
-    for match in _TOKEN.finditer(text):
+    for match in TOKEN.finditer(text):
         start, end = match.span()
         parts += [text[at:start], text[start], _blank(text[start + 1 : end - 1]), text[max(start + 1, end - 1) : end]]
         at = end
@@ -53,8 +55,8 @@ def _blank(text: str) -> str:
     return "\n".join(" " * len(line) for line in text.split("\n"))
 
 
-def look(source: Source) -> Iterator[Seen]:
-    """What can be seen in text that is not a program: dynamic code, bare excepts, named secrets."""
+def look(source: Source, table: Table) -> Iterator[Seen]:
+    """What can be seen in text that is not a program: calls by name, dynamic code, bare excepts, named secrets."""
     code = code_only(source.text)
     rules = {"eval": dynamic.RULES[0], "exec": dynamic.RULES[1]}
     for match in _DYNAMIC.finditer(code):
@@ -67,6 +69,12 @@ def look(source: Source) -> Iterator[Seen]:
                 confidence=Confidence.MEDIUM,
             )
             yield rules[name].seen(hit)
+    for match in _CALL.finditer(code):
+        for rule in table.calls.get(match[1], ()):
+            if rule.severity.rank >= Severity.LOW.rank:
+                message = f"{match[1]}: {rule.name}, as far as a text that is no program shows"
+                hit = Hit(span=source.between(*match.span(1)), message=message, confidence=Confidence.LOW)
+                yield rule.seen(hit)
     for match in _BARE_EXCEPT.finditer(code):
         hit = Hit(
             span=source.between(*match.span(1)),

@@ -41,11 +41,12 @@ TEXTS = st.one_of(
 def check(report: Report, code: str | bytes) -> None:
     """Hold a report to what every report promises."""
     assert report.total == sum(count for _, count in report.counts) >= len(report.findings)
-    assert (report.parse == "full") == (not report.unparsed)
+    assert report.parse != "full" or not report.unparsed
+    assert report.parse not in {"partial", "text"} or report.unparsed
     assert (report.parse == "full") == (report.parse_error is None)
     noted = any(finding.rule.startswith("FH0") for finding in report.findings)
     failing = any(finding.severity != "info" for finding in report.findings)
-    assert report.verdict == ("fail" if failing else "pass" if report.parse == "full" and not noted else "incomplete")
+    assert report.verdict == ("fail" if failing else "pass" if not report.unparsed and not noted else "incomplete")
     text = code if isinstance(code, str) else code.decode("latin-1")
     most = text.count("\n") + text.count("\r") + text.count("AAo") + 1
     for finding in report.findings:

@@ -19,6 +19,7 @@ _SHELLS = """
     os.system os.popen os.popen2 os.popen3 os.popen4 popen2.popen2 popen2.popen3 popen2.popen4 popen2.Popen3
     popen2.Popen4 commands.getoutput commands.getstatusoutput subprocess.getoutput subprocess.getstatusoutput
     asyncio.create_subprocess_shell asyncio.subprocess.create_subprocess_shell posix.system nt.system posix.popen
+    get_ipython().system get_ipython().getoutput IPython.get_ipython().system
 """
 _NO_SHELL = """
     os.execl os.execle os.execlp os.execlpe os.execv os.execve os.execvp os.execvpe os.spawnl os.spawnle os.spawnlp
