@@ -1,4 +1,4 @@
-"""The same samples cut off at every tenth line, indented, and fenced: what is found before the cut has to stay found."""
+"""The same samples cut off at every tenth line, indented, and fenced: what is found before the cut stays found."""
 
 from __future__ import annotations
 
