@@ -28,7 +28,7 @@ class Quoter:
     def snippet(self, span: Span) -> str:
         """Give the code of a finding as far as its first line goes."""
         start, end = self._source.offsets(span)
-        text = self._masker.quote(start, min(end, self._line(span)[1]))
+        text = self._quoted(start, min(end, self._line(span)[1]))
         return text if len(text) <= _MOST_SNIPPET else text[:_MOST_SNIPPET] + "…"
 
     def quote(self, span: Span) -> Quote:
@@ -36,9 +36,9 @@ class Quoter:
         first, last = self._line(span)
         start, end = self._source.offsets(span)
         from_, to = max(first, start - _AROUND), min(last, start + _AROUND)
-        before = self._masker.quote(from_, start)
-        marked = self._masker.quote(start, max(start, min(end, to)))
-        after = self._masker.quote(max(start, min(end, to)), to)
+        before = self._quoted(from_, start)
+        marked = self._quoted(start, max(start, min(end, to)))
+        after = self._quoted(max(start, min(end, to)), to)
         return Quote(
             ("…" if from_ > first else "") + before + marked + after + ("…" if to < last else ""),
             len(before) + (from_ > first),
@@ -55,6 +55,11 @@ class Quoter:
         self._known[same] += 1
         raw = f"{same} {number}".encode("utf-8", "replace")
         return f"{crc32(raw):08x}{crc32(raw[::-1], len(raw)):08x}"
+
+    def _quoted(self, start: int, end: int) -> str:
+        """Quote with the masker; half of a surrogate pair could not be sent, and is shown as a question mark."""
+        text = self._masker.quote(start, end)
+        return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
     def _line(self, span: Span) -> tuple[int, int]:
         first = self._source.offset(span.line, 1)

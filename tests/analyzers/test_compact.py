@@ -81,7 +81,7 @@ def test_the_gravest_come_first() -> None:
 def test_what_was_not_understood_is_said() -> None:
     """The reason, the lines, and how the text was read; several reports name their files."""
     told = json.loads(to_compact(analyze("if (")))
-    assert (told["verdict"], told["parse"]) == ("incomplete", "text")
+    assert (told["verdict"], told["parse"]) == ("incomplete", "repaired")
     assert told["error"].startswith("1:4 ")
     assert told["unparsed"] == [[1, 1]]
     assert told["findings"] == []

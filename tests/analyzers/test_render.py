@@ -148,7 +148,7 @@ def test_sarif_tells_what_does_not_parse(log: dict) -> None:
 def test_junit_has_a_suite_for_each_source() -> None:
     """Findings fail, information does not, an unread text is an error, and nothing of the source breaks the XML."""
     reports = [
-        analyze("eval('<&\"\x00\x1b\ud800')\n", filename='a"<.py'),
+        analyze("eval(x + '<&\"\x00\x1b\ud800')\n", filename='a"<.py'),
         analyze("if (", filename="b.py"),
         analyze("x = 1\n", filename="c.py"),
     ]

@@ -39,7 +39,7 @@ def characters(mended: Mended) -> list[Patch]:
     text = mended.text
     if text.isascii() and "\x00" not in text and "\x1a" not in text:
         return []
-    return [Patch(match.start(), match.end(), _SMART.get(match[0], "?")) for match in _ODD.finditer(text)]
+    return [Patch(match.start(), match.end(), _SMART.get(match[0], " ")) for match in _ODD.finditer(text)]
 
 
 def fences(mended: Mended) -> list[Patch]:
