@@ -12,20 +12,21 @@ from typing import NamedTuple
 
 from analyzers.choice import EVERYTHING, Choice
 from analyzers.deadline import Deadline
-from analyzers.languages import LANGUAGES, engines_named, language_named, reader_of
+from analyzers.languages import AUTO, LANGUAGES, engines_named, language_named, languages, reader_of
 from analyzers.looking import Look, unanswered
 from analyzers.masking import Masker, clean
 from analyzers.merge import merge
-from analyzers.model import Finding, Parse, Report, Severity, Verdict
+from analyzers.model import Finding, Parse, ParseError, Report, Severity, Verdict
 from analyzers.quoting import Quoter
 from analyzers.rule import Page, Rule, Seen
 from analyzers.secret_rules import RULES as SECRET_RULES
-from analyzers.source import Source, read
+from analyzers.source import Source, UndecodableError, read
 from analyzers.suppress import UNEXPLAINED, Suppressions
 from analyzers.text_rules import RULES as TEXT_RULES
 
 ANY_TEXT = (*SECRET_RULES, *TEXT_RULES)
 """The rules for texts of any language."""
+_OF_MANY = frozenset({"markdown", "notebook"})
 _IMPORT_RULES = ("lookalike-import", "unknown-import", "misnamed-import")
 MAX_FINDINGS = 1000
 """A report lists no more than this, the gravest first to be kept; it counts all."""
@@ -58,7 +59,9 @@ def pages() -> Mapping[str, Page]:
 
 @cache
 def _rule_names(language: str) -> frozenset[str]:
-    return frozenset((*(rule.name for rule in (*reader_of(language).RULES, *ANY_TEXT)), *_IMPORT_RULES))
+    read = [one.name for one in LANGUAGES] if language in _OF_MANY else [language]
+    rules = (*(rule for one in read for rule in reader_of(one).RULES), *ANY_TEXT)
+    return frozenset((*(rule.name for rule in rules), *_IMPORT_RULES))
 
 
 def analyze(
@@ -122,11 +125,7 @@ def unanswered_report(language: str, reason: str, filename: str | None = None) -
 
 def _analyze(code: str | bytes, language: str, deadline: Deadline, asked: _Asked) -> Report:
     source, undecodable = read(code)
-    found = reader_of(language).look(source, undecodable, deadline, engines=asked.engines)
-    if found.imports:
-        from analyzers import imports  # noqa: PLC0415 - only where something beyond Python's own is imported
-
-        found.run("the imports", lambda: imports.check(found.imports, asked.packages, asked.modules), deadline)
+    language, found = _look(source, undecodable, language, deadline, asked)
     for rule in ANY_TEXT:
         _run(found, rule, source, deadline)
     merged = merge(found.seen, found.others)
@@ -156,6 +155,31 @@ def _analyze(code: str | bytes, language: str, deadline: Deadline, asked: _Asked
         findings=tuple(findings),
         filename=asked.filename,
     )
+
+
+def _look(
+    source: Source, undecodable: UndecodableError | None, language: str, deadline: Deadline, asked: _Asked
+) -> tuple[str, Look]:
+    unread = ""
+    if language == AUTO:
+        from analyzers.detect import detect  # noqa: PLC0415 - only where nobody knows
+
+        language = detect(source.text)
+        if language not in languages():
+            language, unread = "text", language
+    found = reader_of(language).look(source, undecodable, deadline, engines=asked.engines)
+    if unread:
+        found.parse, found.parse_error = Parse.TEXT, ParseError(1, 1, f"{unread}, which no analyser reads")
+        found.unparsed = ((1, len(source.lines)),)
+    if found.blocks:
+        from analyzers import blocks  # noqa: PLC0415 - few texts hold others
+
+        blocks.add(found, source, found.blocks, deadline, engines=(), judge=False)
+    if found.imports:
+        from analyzers import imports  # noqa: PLC0415 - only where something beyond Python's own is imported
+
+        found.run("the imports", lambda: imports.check(found.imports, asked.packages, asked.modules), deadline)
+    return language, found
 
 
 def _run(found: Look, rule: Rule, source: Source, deadline: Deadline) -> None:

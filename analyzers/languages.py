@@ -37,13 +37,17 @@ class Language(NamedTuple):
 LANGUAGES = (
     Language("python", ("python3", "py"), "analyzers.python.look", engines=("bandit",)),
     Language("text", ("txt", "plain"), "analyzers.plain"),
+    Language("markdown", ("md",), "analyzers.markdown"),
+    Language("notebook", ("ipynb", "jupyter"), "analyzers.notebook"),
 )
+AUTO = "auto"
+"""Any of the others, by what the text shows."""
 _BY_NAME = {name: language for language in LANGUAGES for name in (language.name, *language.aliases)}
 
 
 def languages() -> tuple[str, ...]:
-    """Every language there is an analyser for."""
-    return tuple(language.name for language in LANGUAGES)
+    """Every language there is an analyser for, and ``auto``."""
+    return (*(language.name for language in LANGUAGES), AUTO)
 
 
 def engines() -> tuple[str, ...]:
@@ -53,6 +57,8 @@ def engines() -> tuple[str, ...]:
 
 def language_named(language: str) -> str:
     """Return the language's own name for a name or alias of it. Raises UnknownLanguageError."""
+    if language.lower() == AUTO:
+        return AUTO
     found = _BY_NAME.get(language.lower())
     if found is None:
         raise UnknownLanguageError(language, languages())

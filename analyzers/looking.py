@@ -10,6 +10,10 @@ from analyzers.deadline import Deadline
 from analyzers.model import Confidence, Finding, Fix, Parse, ParseError, Severity, Span
 from analyzers.rule import Hit, Label, Seen
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from analyzers.blocks import Block
+
 Comments = Callable[[str], Iterable[tuple[int, str]]]
 StatementLines = Mapping[int, tuple[int, int]]
 _CHECK_EVERY = 256
@@ -48,10 +52,11 @@ class Look:
         notes: What could not be looked at. A note cannot be suppressed, and makes the report incomplete.
         wanted: What the code would do if it ran, each capability once.
         imports: Modules of others that it imports.
+        blocks: Programs of other languages that stand in it.
     """
 
     __slots__ = (
-        "comments", "fix", "imports", "masked", "notes", "others", "parse", "parse_error", "seen",
+        "blocks", "comments", "fix", "imports", "masked", "notes", "others", "parse", "parse_error", "seen",
         "statement_lines", "unparsed", "wanted",
     )  # fmt: skip
 
@@ -74,6 +79,7 @@ class Look:
         self.notes: list[Seen] = []
         self.wanted: tuple[Wanted, ...] = ()
         self.imports: list[Import] = []
+        self.blocks: list[Block] = []
 
     def run(self, rule: str, check: Callable[[], Iterable[Seen]], deadline: Deadline) -> None:
         """Run one rule to its end or the deadline. If it raises, what it saw before is kept and a note says so."""

@@ -7,10 +7,12 @@ from functools import cache
 
 from analyzers.capabilities import collected
 from analyzers.deadline import Deadline
+from analyzers.languages import languages
 from analyzers.looking import Look
 from analyzers.model import Confidence, Finding, Fix, Parse
 from analyzers.python import hardcoded, rules, tokens
 from analyzers.python.dispatch import dispatch
+from analyzers.python.embedded import embedded
 from analyzers.python.imported import imported
 from analyzers.python.interests import Table
 from analyzers.python.reading import read
@@ -38,6 +40,8 @@ def look(source: Source, undecodable: UndecodableError | None, deadline: Deadlin
         dispatch(tree, table, found, deadline)
         found.imports = imported(tree)
         found.wanted = collected(tree.wanted)
+        if tree.commands and "bash" in languages():
+            found.blocks = embedded(tree)
     if reading.parse is not Parse.FULL:
         found.seen = [_less_sure(seen) for seen in found.seen]
     if reading.unparsed:

@@ -87,7 +87,7 @@ class Tree:
         mentions: The names and attributes that are read and whose last word was asked for.
         modules: What is imported anywhere in the source, as full dotted names.
         stars: Modules of which ``import *`` brings every name.
-        wanted: What the code would do; :mod:`analyzers.python.wants` fills it.
+        wanted: What the code would do, and ``commands`` its calls that start processes; ``wants`` fills both.
     """
 
     def __init__(self, source: Source, module: ast.Module, watched: frozenset[str] = frozenset()) -> None:
@@ -99,6 +99,7 @@ class Tree:
         self.modules: set[str] = set()
         self.stars: list[str] = []
         self.wanted: list[Wanted] = []
+        self.commands: list[tuple[ast.Call, Scope]] = []
         self._pending: list[tuple[list[Any], Scope]] = [(module.body[::-1], self.scope)]
         self._inner: dict[ast.AST, Scope] = {}
         self._watched = set(watched)

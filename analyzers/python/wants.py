@@ -101,6 +101,11 @@ def _writes(node: ast.Call, at: Scope) -> None:
     _note(at, _placed(can.WRITE, node.args[0] if node.args else None, at), node)
 
 
+def _starts(node: ast.Call, at: Scope) -> None:
+    _note(at, can.PROCESSES, node)
+    at.tree.commands.append((node, at))
+
+
 def _opens(node: ast.Call, at: Scope) -> None:
     """``open`` reads unless its mode says otherwise; a mode that is not known may be any."""
     named = origins(node.func, at)
@@ -137,7 +142,7 @@ def _interest(what: str, check: Callable[..., Any], *on: object) -> Rule:
 INTERESTS = (
     _interest(can.OUTBOUND, _wants(can.OUTBOUND), _OUTBOUND, _CLIENTS),
     _interest(can.LISTEN, _wants(can.LISTEN), _LISTEN),
-    _interest(can.PROCESSES, _wants(can.PROCESSES), _PROCESSES),
+    _interest(can.PROCESSES, _starts, _PROCESSES),
     _interest(can.READ, _wants(can.READ), _READ, _READ_BY_METHOD),
     _interest(can.WRITE, _writes, _WRITE),
     _interest("writing methods", _wants(can.WRITE), _WRITTEN_BY_METHOD),

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from analyzers import Choice, Report, Severity, UnknownLanguageError, Verdict, analyze, languages
+from analyzers.languages import AUTO
 from fumehood.commands import source
 from fumehood.commands.project import ConfigurationError, Project, modules_beside, project_of
 from fumehood.terminal import wants_color
@@ -75,7 +76,7 @@ def _below(folder: str, args: argparse.Namespace) -> Iterator[str]:
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS)
         for name in sorted(files):
             path = Path(place, name)
-            read = source.SUFFIXES.get(path.suffix.lower()) in known and path.is_file()
+            read = source.readable(name) in known and path.is_file()
             if read and not _project(args, path).excludes(path):
                 yield str(path)
 
@@ -94,7 +95,7 @@ def _choice(args: argparse.Namespace, project: Project, path: Path | None) -> Ch
 
 def _check(name: str, args: argparse.Namespace) -> Report:
     content = source.read_bytes(name)
-    language = args.language or source.language(name, content[:200].decode("utf-8", "replace"), default="python")
+    language = args.language or (name != source.STDIN and source.readable(name)) or AUTO
 
     path = None if name == source.STDIN else Path(name)
     project = _project(args, path or Path())

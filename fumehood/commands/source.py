@@ -5,11 +5,19 @@ from __future__ import annotations
 import sys
 from pathlib import Path, PurePath
 
-from sandbox import JobRefused
+from analyzers.detect import interpreter
 
 STDIN = "-"
-SUFFIXES = {".py": "python", ".pyi": "python", ".pyw": "python", ".sh": "bash", ".bash": "bash", ".go": "go"}
-_INTERPRETERS = {"python": "python", "pypy": "python", "bash": "bash", "sh": "bash"}
+PROGRAMS = {".py": "python", ".pyi": "python", ".pyw": "python", ".sh": "bash", ".bash": "bash", ".go": "go"}
+_TEXTS = ".env .yml .yaml .json .toml .ini .cfg .conf .properties .tf .tfvars .xml .config .npmrc .pypirc .netrc"
+READABLE = {
+    **PROGRAMS,
+    ".md": "markdown",
+    ".markdown": "markdown",
+    ".ipynb": "notebook",
+    **dict.fromkeys(_TEXTS.split(" "), "text"),
+}
+"""What can be analysed, though it may not be run."""
 
 
 def read_bytes(name: str) -> bytes:
@@ -27,18 +35,22 @@ def read(name: str) -> str:
     try:
         return read_bytes(name).decode()
     except UnicodeDecodeError as error:
+        from sandbox import JobRefused
+
         raise JobRefused(name, f"not UTF-8 ({error.reason} at byte {error.start})") from error
 
 
 def language(name: str, text: str, *, default: str) -> str:
-    """The language by the file's suffix, else by its ``#!`` line, else ``default``."""
+    """The language of a program by the file's suffix, else by its ``#!`` line, else ``default``."""
     suffix = PurePath(name).suffix.lower()
-    if name != STDIN and suffix in SUFFIXES:
-        return SUFFIXES[suffix]
-    first_line = text.removeprefix("\ufeff").partition("\n")[0]
-    if not first_line.startswith("#!"):
-        return default
-    # Options and assignments may stand between env and the program it starts.
-    words = [PurePath(word).name for word in first_line[2:].split() if word[0] != "-" and "=" not in word]
-    program = words[1] if words[:1] == ["env"] and len(words) > 1 else "".join(words[:1])
-    return _INTERPRETERS.get(program.rstrip("0123456789."), default)
+    if name != STDIN and suffix in PROGRAMS:
+        return PROGRAMS[suffix]
+    return interpreter(text.removeprefix("\ufeff")) or default
+
+
+def readable(name: str) -> str | None:
+    """The language of a file to analyse by its name, or None where that says nothing."""
+    path = PurePath(name)
+    if path.name.startswith(".env"):
+        return "text"
+    return READABLE.get(path.suffix.lower() or path.name.lower())
