@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from analyzers.model import Confidence, Finding, Parse, Report, Span
-from analyzers.render import many, printable, sendable
+from analyzers.render import READ, many, printable, sendable
 
 MOST_BYTES = 200
 """Of one finding, as JSON in UTF-8."""
@@ -82,7 +82,7 @@ def to_lines(
     for report in many(reports):
         head = f"{printable(report.filename)}: " if report.filename else ""
         counts = ", ".join(f"{count} {severity.value}" for severity, count in report.counts if count)
-        read = "" if report.parse is Parse.FULL else f", read as {report.parse.value} only"
+        read = "" if report.parse is Parse.FULL else f", {READ[report.parse]}"
         first = f"{head}{report.verdict.value}: {report.total} found{f' ({counts})' if counts else ''}{read}\n"
         left = None if max_bytes is None else max_bytes - len(first.encode())
         lines = []

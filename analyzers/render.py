@@ -9,6 +9,7 @@ from typing import Any
 from analyzers.model import Finding, Fix, Parse, Report, Severity, Span
 
 UNNAMED = "<snippet>"
+READ = {Parse.REPAIRED: "read after repairs", Parse.PARTIAL: "read in part", Parse.TEXT: "read as text only"}
 _MOST_INDENT = 24
 _MOST_FIX = 120
 _COLORS = {
@@ -164,7 +165,7 @@ def summary(report: Report) -> str:
     if report.suppressed:
         parts.append(f"{report.suppressed} suppressed")
     if report.parse is not Parse.FULL:
-        parts.append(f"read as {report.parse.value} only")
+        parts.append(READ[report.parse])
     return ", ".join(parts)
 
 

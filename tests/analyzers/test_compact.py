@@ -80,14 +80,15 @@ def test_the_gravest_come_first() -> None:
 
 def test_what_was_not_understood_is_said() -> None:
     """The reason, the lines, and how the text was read; several reports name their files."""
-    told = json.loads(to_compact(analyze("if (")))
-    assert (told["verdict"], told["parse"]) == ("incomplete", "repaired")
-    assert told["error"].startswith("1:4 ")
+    told = json.loads(to_compact(analyze(b"\xff")))
+    assert (told["verdict"], told["parse"]) == ("incomplete", "text")
+    assert told["error"].startswith("1:1 ")
     assert told["unparsed"] == [[1, 1]]
     assert told["findings"] == []
     several = json.loads(to_compact([analyze("x", filename="a.py"), analyze("eval(x)", filename="b.py")]))
     assert [(one["file"], one["verdict"]) for one in several] == [("a.py", "pass"), ("b.py", "fail")]
-    assert to_lines(analyze("if (")).startswith("incomplete: 0 found, read as text only")
+    assert to_lines(analyze(b"\xff")) == "incomplete: 0 found, read as text only\n"
+    assert to_lines(analyze("if (")) == "incomplete: 0 found, read after repairs\n"
 
 
 def test_members_that_say_nothing_are_left_out() -> None:

@@ -24,7 +24,7 @@ def test_text_has_a_line_for_each_finding_and_a_verdict() -> None:
     assert lines[-1] == "a.py: fail: 4 findings (2 high, 1 low, 1 info)"
     assert to_text(analyze("if (")).splitlines() == [
         "<snippet>:1:4: does not parse: '(' was never closed",
-        "<snippet>: incomplete: 0 findings, read as repaired only",
+        "<snippet>: incomplete: 0 findings, read after repairs",
     ]
     assert to_text(analyze("eval(x)  # nosec")) == "<snippet>: pass: 0 findings, 1 suppressed\n"
 
