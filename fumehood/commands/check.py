@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
@@ -149,6 +147,9 @@ def _fix(content: bytes, report: Report, look: Callable[[bytes], Report]) -> tup
 
 def _replace(path: Path, content: bytes) -> None:
     """Put the new content in the file's place at once, so that no crash leaves half of it."""
+    import shutil
+    import tempfile
+
     path = path.resolve()
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as new:
         try:

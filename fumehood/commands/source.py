@@ -5,8 +5,6 @@ from __future__ import annotations
 import sys
 from pathlib import Path, PurePath
 
-from analyzers.detect import interpreter
-
 STDIN = "-"
 PROGRAMS = {".py": "python", ".pyi": "python", ".pyw": "python", ".sh": "bash", ".bash": "bash", ".go": "go"}
 _TEXTS = ".env .yml .yaml .json .toml .ini .cfg .conf .properties .tf .tfvars .xml .config .npmrc .pypirc .netrc"
@@ -45,6 +43,10 @@ def language(name: str, text: str, *, default: str) -> str:
     suffix = PurePath(name).suffix.lower()
     if name != STDIN and suffix in PROGRAMS:
         return PROGRAMS[suffix]
+    if not text.removeprefix("\ufeff").startswith("#!"):
+        return default
+    from analyzers.detect import interpreter
+
     return interpreter(text.removeprefix("\ufeff")) or default
 
 
