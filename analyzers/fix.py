@@ -43,8 +43,10 @@ def fix(tree: Tree, finding: Finding) -> Fix | None:
         return None
 
 
-def apply(code: str, fixes: Iterable[Fix], *, unsafe: bool = False) -> str:
+def apply(code: str, fixes: Iterable[Fix], *, unsafe: bool = False, is_program: bool = True) -> str:
     """Apply the safe fixes (all of them if ``unsafe``) to the text they were made for, line ends and all.
+
+    Where ``is_program`` the result has to be a Python program; a text that only holds programs need not be one.
 
     Fixes that overlap an earlier one are left out: analyse again for those. Raises UnfixableError, and then nothing
     was changed.
@@ -61,7 +63,7 @@ def apply(code: str, fixes: Iterable[Fix], *, unsafe: bool = False) -> str:
                 taken |= new
     for (start, end), text in sorted(taken.items(), reverse=True):
         code = code[:start] + text.replace("\n", line_end) + code[end:]
-    if taken:
+    if taken and is_program:
         _require_program(code)
     return code
 

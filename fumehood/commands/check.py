@@ -134,7 +134,7 @@ def _fix(content: bytes, report: Report, look: Callable[[bytes], Report]) -> tup
         if not fixes:
             break
         try:
-            fixed = apply(content.decode(), fixes).encode()
+            fixed = apply(content.decode(), fixes, is_program=report.language == "python").encode()
         except UnicodeDecodeError as error:
             raise UnwritableError("not fixed: only UTF-8 sources are written back") from error
         except UnfixableError as error:

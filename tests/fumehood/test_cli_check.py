@@ -117,6 +117,34 @@ def test_fix_writes_safe_fixes_back(check: Check) -> None:
     assert sorted(path.name for path in Path().iterdir()) == ["bare.py", "clean.py", "eval.py"]
 
 
+def test_fix_mends_what_stands_in_other_texts(check: Check) -> None:
+    """A block of Markdown and a cell of a notebook, and nothing around them."""
+    text = f"# Look\n\n> ```py\n> {BARE.strip().replace(chr(10), chr(10) + '> ')}\n> ```\n"
+    Path("a.md").write_text(text, encoding="utf-8")
+    assert check("--fix", "a.md")[0] == 0
+    assert Path("a.md").read_text(encoding="utf-8") == text.replace("except:", "except Exception:")
+    cells = {"cells": [{"cell_type": "code", "source": BARE.splitlines(keepends=True)}], "nbformat": 4}
+    Path("a.ipynb").write_text(json.dumps(cells), encoding="utf-8")
+    assert check("--fix", "a.ipynb")[0] == 0
+    mended = json.loads(Path("a.ipynb").read_text(encoding="utf-8"))
+    assert "".join(mended["cells"][0]["source"]) == BARE.replace("except:", "except Exception:")
+
+
+def test_texts_of_many_kinds_are_found_in_folders(check: Check) -> None:
+    """Settings, Markdown and notebooks are searched as well as programs."""
+    Path("a").mkdir()
+    Path("a/app.yml").write_text("db:\n  password: hunter2!x\n", encoding="utf-8")
+    Path("a/.env").write_text("API_KEY=a9Zk3Qw7Lm2Xv8Tn4Rb6\n", encoding="utf-8")
+    Path("a/README.md").write_text("```py\neval(x)\n```\n", encoding="utf-8")
+    Path("a/data.bin").write_bytes(b"eval(x)")
+    code, out, _ = check("--format", "json", "a")
+    told = {report["file"]: (report["language"], report["verdict"]) for report in json.loads(out)}
+    assert code == 1
+    assert told == {
+        "a/.env": ("text", "fail"), "a/README.md": ("markdown", "fail"), "a/app.yml": ("text", "fail"),
+    }  # fmt: skip
+
+
 def test_fix_of_standard_input_prints_the_source(check: Check) -> None:
     """To stdout alone, ready to be piped on; the report stands on stderr."""
     code, out, err = check("--fix", "-", stdin=BARE + EVAL)
