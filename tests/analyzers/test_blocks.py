@@ -1,23 +1,34 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
+import re
+import sys
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from analyzers import analyze
+from analyzers.capabilities import Wanted
 from analyzers.fix import apply
+from analyzers.looking import Look
 from analyzers.markdown import find_blocks
+from analyzers.model import Confidence, Parse, Severity
 from analyzers.notebook import _blocks, _cells
+from analyzers.plain import comments
 from analyzers.python.embedded import embedded
 from analyzers.python.look import _table
 from analyzers.python.tree import Tree, parse
 from analyzers.python.wants import INTERESTS
+from analyzers.rule import Hit, Label, Seen
 from analyzers.source import Source
 
 UNHURRIED = settings(deadline=None)
+# The package offers a function of the same name.
+registry = importlib.import_module("analyzers.languages")
 SNIPPETS = st.sampled_from(
     ["eval(x)", "é = eval(x)", "try:\n    a()\nexcept:\n    b()", "import pickle", "x = 1", "x = '''\n```\n'''", "if ("]
 )
@@ -254,3 +265,62 @@ def test_applying_is_still_possible() -> None:
     (finding,) = (one for one in analyze(code, fixes=True).findings if one.rule == "FH301")
     assert finding.fix is not None
     assert "except Exception:" in apply(code, [finding.fix])
+
+
+class Shell:
+    """A reader of shell programs that reports every ``curl``, and notes what it cannot read."""
+
+    RULES = ()
+
+    @staticmethod
+    def look(source: Source, undecodable: object, deadline: object, *, engines: object) -> Look:
+        """See the word, as any reader would."""
+        del undecodable, deadline, engines
+        found = Look(comments=comments)
+        label = Label("FH999", "curl-used", Severity.HIGH, Confidence.HIGH, 78)
+        for match in re.finditer(r"curl", source.text):
+            found.seen.append(Seen(label, Hit(span=source.between(*match.span()), message="curl")))
+        found.wanted = (Wanted("net.outbound", 1),) if found.seen else ()
+        if "???" in source.text:
+            found.parse, found.unparsed = Parse.TEXT, ((1, 1),)
+        return found
+
+
+@pytest.fixture
+def _shell(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let there be a reader of shell programs, whatever is installed."""
+    language = registry.Language("bash", ("sh",), "tests.shell")
+    others = tuple(one for one in registry.LANGUAGES if one.name != "bash")
+    monkeypatch.setattr(registry, "LANGUAGES", (*others, language))
+    monkeypatch.setattr(registry, "_BY_NAME", {**registry._BY_NAME, "bash": language, "sh": language})
+    monkeypatch.setitem(sys.modules, "tests.shell", Shell)
+    registry.reader_of.cache_clear()
+    yield
+    registry.reader_of.cache_clear()
+
+
+@pytest.mark.usefixtures("_shell")
+def test_shell_programs_are_looked_at_wherever_they_stand() -> None:
+    """In Python's calls, Markdown and notebooks, each in its place; comments of the language around count."""
+    code = "import os\nos.system('''\n  curl x''')\nos.system('a\\ncurl')\nos.popen('curl')  # nosec\n"
+    assert [one for one in places(code, "python") if one[0] == "FH999"] == [
+        ("FH999", 3, 3, "curl"), ("FH999", 4, 11, "'a\\ncurl'"),
+    ]  # fmt: skip
+    assert "net.outbound" in analyze(code).capabilities
+    assert ("FH999", 2, 1, "curl") in places("```sh\ncurl\n```\n", "markdown")
+    assert ("FH999", "curl") in {(rule, text) for rule, _, _, text in places(notebook("!curl x\n"), "notebook")}
+
+
+@pytest.mark.usefixtures("_shell")
+def test_a_shell_text_that_is_not_understood_does_not_spoil_the_program_around_it() -> None:
+    """How Python parses is about Python; a block of Markdown counts for the Markdown."""
+    assert analyze("import os\nos.system('???')\n").parse == "full"
+    assert analyze("```sh\n???\n```\n", "markdown").parse == "text"
+
+
+@pytest.mark.usefixtures("_shell")
+def test_a_deadline_that_is_over_stops_between_blocks() -> None:
+    """And the report says from which line on."""
+    report = analyze("x\n\n```sh\ncurl\n```\n", "markdown", seconds=0)
+    assert report.verdict == "incomplete"
+    assert [finding.span.line for finding in report.findings if "blocks" in finding.message] == [4]
