@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from analyzers import Severity, UnknownLanguageError, Verdict, compact, render
 from fumehood.admission import Admission, QueueFullError
@@ -12,32 +12,12 @@ from fumehood.responses import AnalyzeResponse, RunAnalysis
 from fumehood.schemas import AnalysisMode
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from analyzers import Report
     from fumehood.admission import Turn
     from fumehood.auth import Caller
     from fumehood.schemas import AnalysisIn, AnalyzeRequest
     from fumehood.settings import Settings
-    from fumehood.telemetry.telemetry import Telemetry
+    from fumehood.telemetry.telemetry import Analyser, Telemetry
     from sandbox import Job, Runtime
-
-
-class Analyser(Protocol):
-    """What the service needs of the analyser's pool."""
-
-    def analyze(
-        self,
-        code: str,
-        language: str,
-        *,
-        threshold: Severity,
-        fixes: bool = False,
-        engines: Collection[str] = (),
-        packages: Collection[str] = (),
-        modules: Collection[str] = (),
-    ) -> Report:
-        """Analyse; safe to call from many threads. Raises ``UnknownLanguageError``."""
 
 
 class Analyses:

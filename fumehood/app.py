@@ -50,10 +50,10 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from fumehood.admission import Admission
-    from fumehood.analysis import Analyser
     from fumehood.batches import Prepared
     from fumehood.executions import Answer, Box, Call, Vetted
     from fumehood.settings import Settings
+    from fumehood.telemetry.telemetry import Analyser
     from sandbox.selfcheck import Finding
 
 _TOO_MANY = 429

@@ -22,13 +22,12 @@ from sandbox import Cancel, SandboxError, Status, runtime_named
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from fumehood.analysis import Analyser
     from fumehood.audit import Audit, Entry
     from fumehood.auth import Caller, Origin
     from fumehood.responses import ExecuteResponse, RunAnalysis
     from fumehood.schemas import AnalysisIn, CaseIn, ExecuteRequest
     from fumehood.settings import Settings
-    from fumehood.telemetry.telemetry import Telemetry
+    from fumehood.telemetry.telemetry import Analyser, Telemetry
     from sandbox import ForkServerState, Job, Limits, Result, Runtime
 
 _RETRY_STOPPING_SECONDS = 5

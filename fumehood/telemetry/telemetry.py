@@ -6,7 +6,7 @@ import contextvars
 import functools
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from fumehood.telemetry.metrics import NEVER_STARTED, Metrics
@@ -24,8 +24,18 @@ _log = logging.getLogger("fumehood.runs")
 class Analyser(Protocol):
     """What reads code: the service's pool of workers."""
 
-    def analyze(self, code: str, language: str, *, threshold: Severity) -> Report:
-        """Analyse; safe to call from many threads."""
+    def analyze(
+        self,
+        code: str,
+        language: str,
+        *,
+        threshold: Severity,
+        fixes: bool = False,
+        engines: Collection[str] = (),
+        packages: Collection[str] = (),
+        modules: Collection[str] = (),
+    ) -> Report:
+        """Analyse; safe to call from many threads. Raises ``UnknownLanguageError``."""
 
 
 class Telemetry:
@@ -101,10 +111,28 @@ class _Watched:
         self._origin = origin
         self._telemetry = telemetry
 
-    def analyze(self, code: str, language: str, *, threshold: Severity) -> Report:
+    def analyze(
+        self,
+        code: str,
+        language: str,
+        *,
+        threshold: Severity,
+        fixes: bool = False,
+        engines: Collection[str] = (),
+        packages: Collection[str] = (),
+        modules: Collection[str] = (),
+    ) -> Report:
         with self._telemetry.tracing.span("analyze", {"fumehood.analysis.origin": self._origin}):
             started = time.monotonic()
-            report = self._analyser.analyze(code, language, threshold=threshold)
+            report = self._analyser.analyze(
+                code,
+                language,
+                threshold=threshold,
+                fixes=fixes,
+                engines=engines,
+                packages=packages,
+                modules=modules,
+            )
             seconds = time.monotonic() - started
             note({"fumehood.analysis.language": report.language, "fumehood.analysis.verdict": report.verdict.value})
         self._telemetry.metrics.analysed(report.language, report.verdict, self._origin, seconds)
