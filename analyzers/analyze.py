@@ -5,7 +5,6 @@ read -> the language's look (parse once, every rule) -> the rules for any text -
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Mapping
 from functools import cache
 from typing import NamedTuple
@@ -136,11 +135,10 @@ def _analyze(code: str | bytes, language: str, deadline: Deadline, asked: _Asked
     # Notes are few, and what is left out of a report must at least be told.
     listed = _in_order([*found.notes, *_gravest(kept, MAX_FINDINGS - len(found.notes))])
     quoter = Quoter(source, masker)
-    findings = [_finding(seen, source, masker, quoter) for seen in listed]
-    if not asked.quotes:
-        findings = [finding._replace(quote=None) for finding in findings]
+    findings = [_finding(seen, source, masker, quoter, quotes=asked.quotes) for seen in listed]
     if asked.fixes:
         findings = [finding._replace(fix=found.fix(finding)) for finding in findings]
+    found.release()
     return Report(
         language=language,
         verdict=_verdict(found, kept, asked.threshold),
@@ -215,30 +213,33 @@ def _in_order(listed: list[Seen]) -> list[Seen]:
 def _note(seen: Seen) -> Finding:
     source = Source("")
     masker = Masker("", [])
-    return _finding(seen, source, masker, Quoter(source, masker))._replace(quote=None)
+    return _finding(seen, source, masker, Quoter(source, masker), quotes=False)
 
 
-def _finding(seen: Seen, source: Source, masker: Masker, quoter: Quoter) -> Finding:
+def _finding(seen: Seen, source: Source, masker: Masker, quoter: Quoter, *, quotes: bool) -> Finding:
     label, hit = seen.label, seen.hit
-    quote = quoter.quote(hit.span)
+    span = hit.span
+    snippet, quote = quoter.quoted(span)
     return Finding(
         rule=label.id,
         name=label.name,
         severity=seen.severity,
         confidence=hit.confidence or label.confidence,
-        message=masker.clean(hit.message, *source.offsets(hit.span))[:_MAX_MESSAGE],
-        span=hit.span,
+        message=masker.clean(hit.message, *source.offsets(span))[:_MAX_MESSAGE],
+        span=span,
         cwe=label.cwe if hit.cwe is None else hit.cwe,
-        snippet=quoter.snippet(hit.span),
+        snippet=snippet,
         also=seen.also,
         fingerprint=quoter.fingerprint(label.id, quote),
-        quote=quote,
+        quote=quote if quotes else None,
     )
 
 
 def _counts(everything: list[Seen]) -> tuple[tuple[Severity, int], ...]:
-    counts = Counter(seen.severity for seen in everything)
-    return tuple((severity, counts[severity]) for severity in Severity)
+    counts = dict.fromkeys(Severity, 0)
+    for seen in everything:
+        counts[seen.severity] += 1
+    return tuple(counts.items())
 
 
 def _verdict(found: Look, kept: list[Seen], threshold: Severity) -> Verdict:

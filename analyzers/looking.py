@@ -24,6 +24,10 @@ def _no_statements() -> StatementLines:
     return {}
 
 
+def _nothing() -> None:
+    pass
+
+
 def _no_fix(_: Finding) -> Fix | None:
     return None
 
@@ -43,6 +47,7 @@ class Look:
         comments: Gives every comment of the text with its place in it.
         statement_lines: Gives the first and last line of the innermost statement around each line.
         fix: Offers edits for one finding.
+        release: Frees what the look holds, when the report is made.
         parse: How much of the text was understood.
         parse_error: Why the text as it was sent is no program.
         unparsed: First and last line of each stretch that no parser understood.
@@ -56,7 +61,7 @@ class Look:
     """
 
     __slots__ = (
-        "blocks", "comments", "fix", "imports", "masked", "notes", "others", "parse", "parse_error", "seen",
+        "blocks", "comments", "fix", "imports", "masked", "notes", "others", "parse", "parse_error", "release", "seen",
         "statement_lines", "unparsed", "wanted",
     )  # fmt: skip
 
@@ -70,6 +75,7 @@ class Look:
         self.comments = comments
         self.statement_lines = statement_lines
         self.fix = fix
+        self.release: Callable[[], None] = _nothing
         self.parse = Parse.FULL
         self.parse_error: ParseError | None = None
         self.unparsed: tuple[tuple[int, int], ...] = ()

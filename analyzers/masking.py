@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from analyzers.secrets import MASK, find
 
@@ -33,8 +34,15 @@ class Masker:
         self._spans = merged
         self._ends = [end for _, end in merged]
 
+    def hides(self, start: int, end: int) -> bool:
+        """Whether anything is blotted out between two places."""
+        at = bisect_right(self._ends, start)
+        return at < len(self._spans) and self._spans[at][0] < end
+
     def quote(self, start: int, end: int) -> str:
         """Return the text from ``start`` to ``end``; a secret that reaches into it shows as ``****``."""
+        if not self._spans:
+            return self._text[start:end]
         parts, at = [], start
         for span_start, span_end in self._spans[bisect_right(self._ends, start) :]:
             if span_start >= end:
@@ -46,6 +54,8 @@ class Masker:
 
     def clean(self, message: str, first: int, last: int) -> str:
         """Return a message about the text from ``first`` to ``last`` with the secrets of that stretch blotted out."""
+        if not self._spans:
+            return clean(message)
         index = bisect_left(self._ends, first)
         for start, end in self._spans[index : index + 50]:
             if start > last:
@@ -83,6 +93,7 @@ def _in_word(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
+@lru_cache(256)
 def clean(message: str) -> str:
     """Blot out what is a secret by its own shape."""
     if all(len(word) < _LEAST_SECRET for word in message.split()) and not any(sign in message for sign in _SIGNS):

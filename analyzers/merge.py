@@ -18,6 +18,9 @@ _DEFAULTS = "B107"
 def merge(ours: Iterable[Seen], others: Iterable[Seen]) -> list[Seen]:
     """Keep everything we saw once, and of the others what none of ours already says."""
     kept = _one_per_secret(ours)
+    others = list(others)
+    if not others:
+        return kept
     by_place: dict[tuple[str, int], list[Span]] = defaultdict(list)
     defaults: list[int] = []
     for seen in kept:

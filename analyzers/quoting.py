@@ -6,7 +6,6 @@ All of it goes through the masker first, so that no secret is quoted and none ca
 from __future__ import annotations
 
 from binascii import crc32
-from collections import Counter
 
 from analyzers.masking import Masker
 from analyzers.model import Quote, Span
@@ -23,27 +22,34 @@ class Quoter:
     def __init__(self, source: Source, masker: Masker) -> None:
         self._source = source
         self._masker = masker
-        self._known: Counter[str] = Counter()
+        self._known: dict[str, int] = {}
 
-    def snippet(self, span: Span) -> str:
-        """Give the code of a finding as far as its first line goes."""
-        start, end = self._source.offsets(span)
-        text = self._quoted(start, min(end, self._line(span)[1]))
-        return text if len(text) <= _MOST_SNIPPET else text[:_MOST_SNIPPET] + "…"
+    def quoted(self, span: Span) -> tuple[str, Quote]:
+        """Give the code of a finding as far as its first line goes, and that line.
 
-    def quote(self, span: Span) -> Quote:
-        """Give the first line of a finding, or what is around it where the line is long."""
-        first, last = self._line(span)
-        start, end = self._source.offsets(span)
+        Of a long line only what is around the finding is given.
+        """
+        source = self._source
+        line = source.lines[span.line - 1]
+        first = source.starts[span.line - 1]
+        start, last = first + span.column - 1, first + len(line)
+        end = first + span.end_column - 1 if span.end_line == span.line else last
+        if last - first <= _AROUND and not self._masker.hides(first, last) and line.isascii():
+            # As nearly every line: nothing is left out of it or blotted out.
+            at, to = span.column - 1, end - first
+            return line[at:to], Quote(line, at, to)
         from_, to = max(first, start - _AROUND), min(last, start + _AROUND)
-        before = self._quoted(from_, start)
-        marked = self._quoted(start, max(start, min(end, to)))
-        after = self._quoted(max(start, min(end, to)), to)
-        return Quote(
-            ("…" if from_ > first else "") + before + marked + after + ("…" if to < last else ""),
-            len(before) + (from_ > first),
-            len(before) + (from_ > first) + len(marked),
-        )
+        snippet = self._text(start, end)
+        before = self._text(from_, start)
+        inner = max(start, min(end, to))
+        marked = snippet if inner == end else self._text(start, inner)
+        after = self._text(inner, to)
+        ahead = "…" if from_ > first else ""
+        at = len(ahead) + len(before)
+        shown = f"{ahead}{before}{marked}{after}{'…' if to < last else ''}"
+        if len(snippet) > _MOST_SNIPPET:
+            snippet = f"{snippet[:_MOST_SNIPPET]}…"
+        return snippet, Quote(shown, at, at + len(marked))
 
     def fingerprint(self, rule: str, quote: Quote) -> str:
         """Give 16 hexadecimal digits that stay when lines move: of the rule, its line, and how often both came before.
@@ -51,16 +57,12 @@ class Quoter:
         Asked for in the order of the text. A checksum, not a digest: it tells findings apart and proves nothing.
         """
         same = f"{rule} {' '.join(quote.text.split())}"
-        number = self._known[same]
-        self._known[same] += 1
+        number = self._known.get(same, 0)
+        self._known[same] = number + 1
         raw = f"{same} {number}".encode("utf-8", "replace")
         return f"{crc32(raw):08x}{crc32(raw[::-1], len(raw)):08x}"
 
-    def _quoted(self, start: int, end: int) -> str:
+    def _text(self, start: int, end: int) -> str:
         """Quote with the masker; half of a surrogate pair could not be sent, and is shown as a question mark."""
         text = self._masker.quote(start, end)
         return text if text.isascii() else text.encode("utf-8", "replace").decode()
-
-    def _line(self, span: Span) -> tuple[int, int]:
-        first = self._source.offset(span.line, 1)
-        return first, first + len(self._source.lines[span.line - 1])

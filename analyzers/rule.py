@@ -90,4 +90,4 @@ class Rule(NamedTuple):
 
     def seen(self, hit: Hit) -> Seen:
         """Say that this rule made the hit."""
-        return Seen(self.label, hit, self.also if hit.also is None else hit.also)
+        return Seen(Label(*self[:5]), hit, self.also if hit.also is None else hit.also)

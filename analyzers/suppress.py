@@ -19,9 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from analyzers.model import Confidence, Severity, Span
 from analyzers.rule import Hit, Label, Seen
 
-_MARKED = re.compile(
-    r"nosec|noqa|nolint|nosemgrep|fumehood:|gosec:disable|lint:ignore|shellcheck\s+disable", re.IGNORECASE
-)
+_MARKERS = ("nosec", "noqa", "nolint", "nosemgrep", "fumehood:", "gosec:", "lint:", "shellcheck ")
 _NOSEC = re.compile(r"#\s*nosec(?![\w-])\s*:?([^#]*)")
 _NOQA = re.compile(r"#\s*noqa(?![\w-])(?:\s*:\s*((?:[A-Z]{1,8}[0-9]{1,5}[,\s]*)+))?", re.IGNORECASE)
 _NOLINT = re.compile(r"//\s*nolint(?![\w-])(?::([\w, -]*))?")
@@ -132,7 +130,8 @@ class Suppressions:
     ) -> None:
         self.unexplained: list[Seen] = []
         self._by_line: dict[int, frozenset[str]] = {}
-        if not _MARKED.search(text):
+        lowered = text.lower()
+        if not any(word in lowered for word in _MARKERS):
             return
         for at, comment in comments(text):
             codes, reaches_down = _codes(comment, rule_names)

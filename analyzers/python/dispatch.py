@@ -15,7 +15,6 @@ from analyzers.rule import Rule
 
 _CHECK_EVERY = 256
 _ALL = "all rules"
-_PLAIN = (ast.Name, ast.Attribute)
 
 
 def dispatch(tree: Tree, table: Table, found: Look, deadline: Deadline) -> None:
@@ -36,29 +35,43 @@ def dispatch(tree: Tree, table: Table, found: Look, deadline: Deadline) -> None:
                     found.notes.append(crashed(rule.id, getattr(node, "lineno", 1), type(error).__name__))
 
 
-def _meetings(tree: Tree, table: Table) -> Iterator[tuple[Iterable[Rule], ast.AST, Scope]]:
+_Meetings = Iterator[tuple[Iterable[Rule], ast.AST, Scope]]
+
+
+def _meetings(tree: Tree, table: Table) -> _Meetings:
+    """Give the rules for each node, calls first: what a call says about its arguments is known when they come."""
     by_kind = tree.by_kind
+    yield from _calls(tree, table)
     for kind, rules in table.kinds.items():
         for node, scope in by_kind.get(kind, ()):
             yield rules, node, scope
-    yield from _calls(tree, table)
     for mention, scope in tree.mentions:
         wanted = _named(origins(mention, scope), table.mentions)
         if wanted:
             yield wanted, mention, scope
-    if table.imports:
-        yield from _imports(tree, table)
+    yield from _assignments(tree, table)
+    yield from _decorators(tree, table)
+    beginnings = table.beginnings
+    for text, scope in by_kind.get(ast.Constant, ()):
+        if text.value.startswith(beginnings):
+            yield (
+                _once(rule for word in beginnings if text.value.startswith(word) for rule in table.texts[word]),
+                text,
+                scope,
+            )
+    yield from _imports(tree, table)
 
 
-def _calls(tree: Tree, table: Table) -> Iterator[tuple[Iterable[Rule], ast.expr, Scope]]:
+def _calls(tree: Tree, table: Table) -> _Meetings:
     by_name, by_method, by_keyword, handed = table.calls, table.methods, table.keywords, table.handed
-    packages = table.packages
+    packages, handed_words = table.packages, table.handed_words
     for call, scope in tree.by_kind.get(ast.Call, ()):
         function = call.func
+        kind = function.__class__
         rules: tuple[Rule, ...] = ()
-        if function.__class__ is ast.Attribute:
+        if kind is ast.Attribute:
             rules = by_method.get(function.attr, ())
-        elif function.__class__ is ast.Name:
+        elif kind is ast.Name:
             rules = by_method.get(function.id, ())
         for name in origins(function, scope):
             if name in by_name:
@@ -71,10 +84,40 @@ def _calls(tree: Tree, table: Table) -> Iterator[tuple[Iterable[Rule], ast.expr,
         if rules:
             yield _once(rules) if len(rules) > 1 else rules, call, scope
         for argument in call.args:
-            if argument.__class__ in _PLAIN:
+            if _word(argument) in handed_words:
                 for name in origins(argument, scope):
                     if name in handed:
                         yield handed[name], argument, scope
+
+
+def _word(node: ast.expr) -> str | None:
+    """The last word of a name or attribute, or the key of an item."""
+    kind = node.__class__
+    if kind is ast.Name:
+        return node.id  # type: ignore[attr-defined,no-any-return]
+    if kind is ast.Attribute:
+        return node.attr  # type: ignore[attr-defined,no-any-return]
+    if kind is ast.Subscript:
+        key = node.slice  # type: ignore[attr-defined]
+        return key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else None
+    return None
+
+
+def _assignments(tree: Tree, table: Table) -> _Meetings:
+    for node, scope in tree.by_kind.get(ast.Assign, ()):
+        for target in node.targets:
+            word = _word(target)
+            if word in table.assigned:
+                yield table.assigned[word], node, scope
+
+
+def _decorators(tree: Tree, table: Table) -> _Meetings:
+    for kind in (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef):
+        for node, scope in tree.by_kind.get(kind, ()):
+            for decorator in node.decorator_list:
+                rules = _named(origins(decorator, scope), table.decorated)
+                if rules:
+                    yield rules, decorator, scope
 
 
 def _named(names: Iterable[str], rules: dict[str, tuple[Rule, ...]]) -> Collection[Rule]:
@@ -85,12 +128,21 @@ def _once(rules: Iterable[Rule]) -> Collection[Rule]:
     return {rule.id: rule for rule in rules}.values()
 
 
-def _imports(tree: Tree, table: Table) -> Iterator[tuple[Iterable[Rule], ast.AST, Scope]]:
+def _imports(tree: Tree, table: Table) -> _Meetings:
     for kind in (ast.Import, ast.ImportFrom):
         for node, scope in tree.by_kind.get(kind, ()):
-            rules = _named(imported(node), table.imports)
+            if not table.packages_imported.isdisjoint(_packages(node)):
+                rules = _named(imported(node), table.imports)
+            else:
+                continue
             if rules:
                 yield rules, node, scope
+
+
+def _packages(node: ast.Import | ast.ImportFrom) -> list[str]:
+    if isinstance(node, ast.ImportFrom):
+        return [(node.module or "").partition(".")[0]]
+    return [alias.name.partition(".")[0] for alias in node.names]
 
 
 def imported(node: ast.Import | ast.ImportFrom) -> list[str]:

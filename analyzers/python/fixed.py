@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 from analyzers.python.names import origins
 from analyzers.python.scopes import Binding, Scope
@@ -73,39 +74,27 @@ def is_fixed(node: ast.AST | None, scope: Scope) -> bool:
     return False
 
 
-_FREE = (ast.Constant, ast.Compare, ast.Lambda)
+_FREE = frozenset({ast.Constant, ast.Compare, ast.Lambda})
 
 
 def _parts(node: ast.AST, at: Scope) -> _Parts | None:
     """What has to be fixed for the expression to be; None if it is not."""
-    match node:
-        case ast.Name():
-            if at.owner(node.id) is None:
-                return None if _CONSTANTS.isdisjoint(origins(node, at)) else ()
-            return _bound(at.bindings(node.id))
-        case ast.Attribute():
-            return _attribute(node, at)
-        case ast.Call():
-            return _call(node, at)
-        case ast.JoinedStr() | ast.BoolOp():
-            return [(part, at) for part in node.values]
-        case ast.FormattedValue() | ast.Starred() | ast.NamedExpr() | ast.Await() | ast.Subscript():
-            # Whatever the key of an item, what comes out of a container was put in.
-            return [(node.value, at)]
-        case ast.BinOp():
-            return [(node.left, at), (node.right, at)]
-        case ast.UnaryOp():
-            return [(node.operand, at)]
-        case ast.IfExp():
-            return [(node.body, at), (node.orelse, at)]
-        case ast.Tuple() | ast.List() | ast.Set():
-            return [(part, at) for part in node.elts]
-        case ast.Dict():
-            return [(part, at) for part in (*node.keys, *node.values)]
-        case ast.ListComp() | ast.SetComp() | ast.GeneratorExp():
-            return [(node.elt, at.tree.scope_of(node) or at)]
-        case _:
-            return None
+    shape = _SHAPES.get(node.__class__)
+    return None if shape is None else shape(node, at)
+
+
+def _of_name(node: ast.Name, at: Scope) -> _Parts | None:
+    if at.owner(node.id) is None:
+        return None if _CONSTANTS.isdisjoint(origins(node, at)) else ()
+    return _bound(at.bindings(node.id))
+
+
+def _of_members(name: str) -> Callable[[Any, Scope], _Parts]:
+    return lambda node, at: [(part, at) for part in getattr(node, name)]
+
+
+def _of_member(name: str) -> Callable[[Any, Scope], _Parts]:
+    return lambda node, at: [(getattr(node, name), at)]
 
 
 def _bound(bindings: list[Binding]) -> _Parts | None:
@@ -150,6 +139,31 @@ def _call(node: ast.Call, at: Scope) -> _Parts | None:
     if isinstance(node.func, ast.Attribute) and node.func.attr in _PURE_METHODS:
         return [(node.func.value, at), *parts]
     return None
+
+
+_SHAPES: dict[type[ast.AST], Callable[[Any, Scope], _Parts | None]] = {
+    ast.Name: _of_name,
+    ast.Attribute: _attribute,
+    ast.Call: _call,
+    ast.JoinedStr: _of_members("values"),
+    ast.BoolOp: _of_members("values"),
+    ast.FormattedValue: _of_member("value"),
+    ast.Starred: _of_member("value"),
+    ast.NamedExpr: _of_member("value"),
+    ast.Await: _of_member("value"),
+    # Whatever the key of an item, what comes out of a container was put in.
+    ast.Subscript: _of_member("value"),
+    ast.BinOp: lambda node, at: [(node.left, at), (node.right, at)],
+    ast.UnaryOp: _of_member("operand"),
+    ast.IfExp: lambda node, at: [(node.body, at), (node.orelse, at)],
+    ast.Tuple: _of_members("elts"),
+    ast.List: _of_members("elts"),
+    ast.Set: _of_members("elts"),
+    ast.Dict: lambda node, at: [(part, at) for part in (*node.keys, *node.values)],
+    **dict.fromkeys(
+        (ast.ListComp, ast.SetComp, ast.GeneratorExp), lambda node, at: [(node.elt, at.tree.scope_of(node) or at)]
+    ),
+}
 
 
 def _is_quoting(call: ast.Call) -> bool:

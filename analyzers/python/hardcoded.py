@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from analyzers.credentials import holds_secret
 from analyzers.model import Confidence, Severity, Span
@@ -17,13 +18,17 @@ from analyzers.secrets import MASK
 _MAX_PARTS = 32
 _TYPE = re.compile(r"[A-Za-z_][\w.\[\], |]*")
 _SHOWN_NAME = 60
+# What a written value may look like in the tree.
+_WRITTEN = frozenset({ast.Constant, ast.JoinedStr, ast.BinOp, ast.BoolOp, ast.Tuple, ast.List})
 _LOOKUPS = frozenset({"get", "getenv", "setdefault", "pop", "setattr", "setenv", "putenv"})
+_LOGINS = frozenset({"auth", "basic_auth", "http_auth"})
+_AUTH = "auth"
 _AUTH_CLASSES = frozenset({"HTTPBasicAuth", "HTTPDigestAuth", "HTTPProxyAuth", "BasicAuth"})
 Pair = tuple[str, ast.expr, ast.expr | None, str]
 """A name, the value beside it, the node that names it (None: only the value is shown), and Bandit's id for the form."""
 
 
-def hardcoded_secret(node: ast.AST, at: Scope) -> Iterator[Hit]:
+def hardcoded_secret(node: ast.AST, at: Scope) -> Iterator[Hit] | None:
     """A password, key or token is written into the program, under a name that says so.
 
     Everyone who can read the source can use it, and changing it means changing the program. Read it from the
@@ -34,19 +39,24 @@ def hardcoded_secret(node: ast.AST, at: Scope) -> Iterator[Hit]:
     when the value looks issued. Placeholders such as ``changeme`` or ``<token>``, addresses, paths, prompts and names
     of fields are not secrets.
     """
-    for name, value, naming, bandit in _pairs(node):
+    # Nearly every node is none of this rule's business, and a generator costs more than finding that out.
+    pairs = _PAIRS[node.__class__](node)
+    return _hits(pairs, at) if pairs else None
+
+
+def _hits(pairs: list[Pair], at: Scope) -> Iterator[Hit]:
+    for name, value, naming, bandit in pairs:
         text = _literal(value)
-        if text is not None and holds_secret(name, text):
-            span = at.tree.span(value)
+        if text is None or not holds_secret(name, text):
+            continue
+        span = at.tree.span(value)
+        if bandit == _AUTH:
+            message = f"the password of auth stands in the source ({MASK})"
+            yield Hit(span=span, message=message, also=(), secret=span)
+        else:
             whole = span if naming is None else _joined(at.tree, naming, span)
-            yield Hit(
-                span=whole,
-                message=f"{_shown(name)} is set to a secret in the source ({MASK})",
-                also=(bandit,),
-                secret=span,
-            )
-    if isinstance(node, ast.Call):
-        yield from _auth_pairs(node, at)
+            message = f"{_shown(name)} is set to a secret in the source ({MASK})"
+            yield Hit(span=whole, message=message, also=(bandit,), secret=span)
 
 
 def _joined(tree: Tree, naming: ast.expr | ast.keyword, span: Span) -> Span:
@@ -59,81 +69,84 @@ def _shown(name: str) -> str:
     return name if len(name) <= _SHOWN_NAME else name[:_SHOWN_NAME] + "…"
 
 
-def _pairs(node: ast.AST) -> Iterator[Pair]:
-    match node:
-        case ast.Assign():
-            for target in node.targets:
-                yield from _assigned(target, node.value)
-        case ast.AnnAssign() | ast.NamedExpr():
-            if node.value is not None:
-                yield from _assigned(node.target, node.value)
-            elif (value := _setting(node)) is not None:
-                yield from _assigned(node.target, value)
-        case ast.Dict():
-            for key, value in zip(node.keys, node.values, strict=True):
-                if key is not None and isinstance(name := _constant(key), str):
-                    yield name, value, key, "B105"
-        case ast.Compare(ops=[ast.Eq() | ast.NotEq()]):
-            left, right = node.left, node.comparators[0]
-            for side, other in ((left, right), (right, left)):
-                if name := _name(side):
-                    yield name, other, left if side is left else None, "B105"
-        case ast.Call():
-            yield from _called(node)
-        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.Lambda():
-            yield from _defaults(node.args)
+def _in_assignment(node: ast.Assign) -> list[Pair]:
+    value = node.value
+    if value.__class__ not in _WRITTEN:
+        return []
+    return [pair for target in node.targets for pair in _assigned(target, value)]
 
 
-def _assigned(target: ast.expr, value: ast.expr) -> Iterator[Pair]:
+def _in_annotated(node: ast.AnnAssign | ast.NamedExpr) -> list[Pair]:
+    value = node.value or _setting(node)
+    return [] if value is None or value.__class__ not in _WRITTEN else _assigned(node.target, value)
+
+
+def _in_dict(node: ast.Dict) -> list[Pair]:
+    return [
+        (key.value, value, key, "B105")
+        for key, value in zip(node.keys, node.values, strict=True)
+        if value.__class__ in _WRITTEN and isinstance(key, ast.Constant) and isinstance(key.value, str)
+    ]
+
+
+def _in_comparison(node: ast.Compare) -> list[Pair]:
+    if len(node.ops) != 1 or not isinstance(node.ops[0], (ast.Eq, ast.NotEq)):
+        return []
+    left, right = node.left, node.comparators[0]
+    pairs: list[Pair] = []
+    if right.__class__ in _WRITTEN and (name := _name(left)):
+        pairs.append((name, right, left, "B105"))
+    if left.__class__ in _WRITTEN and (name := _name(right)):
+        pairs.append((name, left, None, "B105"))
+    return pairs
+
+
+def _assigned(target: ast.expr, value: ast.expr) -> list[Pair]:
     if isinstance(target, (ast.Tuple, ast.List)):
-        if isinstance(value, (ast.Tuple, ast.List)) and len(target.elts) == len(value.elts):
-            for part, item in zip(target.elts, value.elts, strict=True):
-                if name := _name(part):
-                    yield name, item, None, "B105"
-    elif name := _name(target):
-        yield name, value, target, "B105"
+        if not isinstance(value, (ast.Tuple, ast.List)) or len(target.elts) != len(value.elts):
+            return []
+        parts = zip(target.elts, value.elts, strict=True)
+        return [(name, item, None, "B105") for part, item in parts if (name := _name(part))]
+    name = _name(target)
+    return [(name, value, target, "B105")] if name else []
 
 
-def _called(call: ast.Call) -> Iterator[Pair]:
+def _in_call(call: ast.Call) -> list[Pair]:
+    """Keyword arguments, look-ups with a fallback, and logins: ``auth=("user", "password")``, ``BasicAuth(...)``."""
+    pairs: list[Pair] = []
     for keyword in call.keywords:
-        if keyword.arg is not None:
+        value = keyword.value
+        if value.__class__ not in _WRITTEN or keyword.arg is None:
+            continue
+        if not isinstance(value, ast.Tuple):
             # A keyword is no expression, but it has a place like one.
-            yield keyword.arg, keyword.value, keyword, "B106"  # type: ignore[misc]
-    match call:
-        case ast.Call(func=ast.Attribute(attr=method) | ast.Name(id=method), args=[*_, key, value]) if (
-            method in _LOOKUPS and isinstance(name := _constant(key), str)
-        ):
-            yield name, value, None, "B105"
+            pairs.append((keyword.arg, value, keyword, "B106"))  # type: ignore[arg-type]
+        elif keyword.arg in _LOGINS and len(value.elts) == 2:  # noqa: PLR2004 - a user and a password
+            pairs.append(("password", value.elts[1], None, _AUTH))
+    args = call.args
+    if len(args) > 1 and args[-1].__class__ in _WRITTEN:
+        word = _name(call.func)
+        if word in _LOOKUPS and isinstance(key := _constant(args[-2]), str):
+            pairs.append((key, args[-1], None, "B105"))
+        elif word in _AUTH_CLASSES:
+            pairs.append(("password", args[1], None, _AUTH))
+    return pairs
 
 
-def _defaults(arguments: ast.arguments) -> Iterator[Pair]:
+def _in_defaults(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> list[Pair]:
+    arguments = node.args
+    if not (arguments.defaults or arguments.kw_defaults):
+        return []
     positional = [*arguments.posonlyargs, *arguments.args]
     pairs: list[tuple[ast.arg, ast.expr | None]] = [
         *zip(reversed(positional), reversed(arguments.defaults), strict=False),
         *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True),
     ]
-    for argument, default in pairs:
-        if default is not None:
-            yield argument.arg, default, argument, "B107"  # type: ignore[misc]
-
-
-def _auth_pairs(call: ast.Call, at: Scope) -> Iterator[Hit]:
-    """``auth=("user", "password")`` and ``HTTPBasicAuth("user", "password")``."""
-    values = [
-        keyword.value.elts[1]
-        for keyword in call.keywords
-        if keyword.arg in {"auth", "basic_auth", "http_auth"}
-        and isinstance(keyword.value, ast.Tuple)
-        and len(keyword.value.elts) == 2  # noqa: PLR2004 - a user and a password
+    return [
+        (argument.arg, default, argument, "B107")  # type: ignore[misc]
+        for argument, default in pairs
+        if default is not None and default.__class__ in _WRITTEN
     ]
-    if isinstance(call.func, (ast.Name, ast.Attribute)) and _name(call.func) in _AUTH_CLASSES:
-        values += call.args[1:2]
-    for value in values:
-        text = _literal(value)
-        if text is not None and holds_secret("password", text):
-            span = at.tree.span(value)
-            message = f"the password of auth stands in the source ({MASK})"
-            yield Hit(span=span, message=message, also=(), secret=span)
 
 
 def _name(node: ast.expr) -> str:
@@ -186,6 +199,17 @@ def _literal(node: ast.expr) -> str | None:
     return "".join(parts) if parts and not stack else None
 
 
+_PAIRS: dict[type[ast.AST], Callable[[Any], list[Pair]]] = {
+    ast.Call: _in_call,
+    ast.Assign: _in_assignment,
+    ast.AnnAssign: _in_annotated,
+    ast.NamedExpr: _in_annotated,
+    ast.Dict: _in_dict,
+    ast.Compare: _in_comparison,
+    ast.FunctionDef: _in_defaults,
+    ast.AsyncFunctionDef: _in_defaults,
+    ast.Lambda: _in_defaults,
+}
 _KEY = "a9Zk3Qw7Lm2Xv8Tn4Rb6"
 
 RULES: tuple[Rule, ...] = (
@@ -196,17 +220,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.MEDIUM,
         cwe=798,
         check=hardcoded_secret,
-        on=(
-            ast.Assign,
-            ast.AnnAssign,
-            ast.NamedExpr,
-            ast.Dict,
-            ast.Compare,
-            ast.Call,
-            ast.FunctionDef,
-            ast.AsyncFunctionDef,
-            ast.Lambda,
-        ),
+        on=tuple(_PAIRS),
         also=("B105", "B106", "B107"),
         hits=(
             'password = "hunter2"\n',

@@ -46,6 +46,24 @@ class Handed(NamedTuple):
     names: frozenset[str]
 
 
+class Assigned(NamedTuple):
+    """Assignments to a name, attribute or key of one of these words."""
+
+    names: frozenset[str]
+
+
+class Decorated(NamedTuple):
+    """Functions and classes with a decorator of one of these dotted names; the decorator is what is shown."""
+
+    names: frozenset[str]
+
+
+class Texts(NamedTuple):
+    """Literals that begin like this."""
+
+    beginnings: tuple[str, ...]
+
+
 class Imports(NamedTuple):
     """Imports of one of these modules, or of anything in one."""
 
@@ -77,6 +95,21 @@ def handed(names: str) -> Handed:
     return Handed(frozenset(names.split()))
 
 
+def assigned(names: str) -> Assigned:
+    """Assignments to one of these."""
+    return Assigned(frozenset(names.split()))
+
+
+def decorated(names: str) -> Decorated:
+    """Decorators of these dotted names."""
+    return Decorated(frozenset(names.split()))
+
+
+def texts(*beginnings: str) -> Texts:
+    """Literals that begin like this."""
+    return Texts(beginnings)
+
+
 def imports(names: str) -> Imports:
     """Imports of one of these modules."""
     return Imports(frozenset(names.split()))
@@ -96,6 +129,9 @@ class Table:
         self.keywords: Found = {}
         self.mentions: Found = {}
         self.handed: Found = {}
+        self.assigned: Found = {}
+        self.decorated: Found = {}
+        self.texts: Found = {}
         self.imports: Found = {}
         for rule in rules:
             for interest in rule.on:
@@ -114,12 +150,21 @@ class Table:
                         _add(self.mentions, interest.names, rule)
                     case Handed():
                         _add(self.handed, interest.names, rule)
+                    case Assigned():
+                        _add(self.assigned, interest.names, rule)
+                    case Decorated():
+                        _add(self.decorated, interest.names, rule)
+                    case Texts():
+                        _add(self.texts, interest.beginnings, rule)
                     case Imports():
                         _add(self.imports, interest.names, rule)
                     case _:
                         raise TypeError(f"{rule.id}: no rule can be interested in {interest!r}")
         self.watched = frozenset(name.rpartition(".")[2] for name in self.mentions)
         """The last words of the names whose mention somebody wants to see."""
+        self.handed_words = frozenset(name.rpartition(".")[2] for name in self.handed)
+        self.beginnings = tuple(self.texts)
+        self.packages_imported = frozenset(name.partition(".")[0] for name in self.imports)
 
 
 def _add(found: Found, names: Iterable[str], rule: Rule) -> None:

@@ -35,6 +35,7 @@ def look(source: Source, undecodable: UndecodableError | None, deadline: Deadlin
     if reading.module is not None:
         tree = Tree(reading.source, reading.module, table.watched)
         found.statement_lines = lambda: tree.statement_lines
+        found.release = tree.release
         if reading.parse is Parse.FULL:
             found.fix = lambda finding: _fix(tree, finding)
         dispatch(tree, table, found, deadline)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from typing import Any
 
 from analyzers.python.scopes import Binding, Scope
 
@@ -10,6 +12,10 @@ _MAX_HOPS = 12
 _MAX_TEXT = 10_000
 _MAX_PARTS = 200
 _MAX_ARGUMENTS = 20
+
+
+_INSTANCES = frozenset({"self", "cls"})
+_METHODS = frozenset("format join strip lower upper lstrip rstrip replace encode decode".split(" "))
 
 
 class Unknown:
@@ -24,41 +30,61 @@ UNKNOWN = Unknown()
 
 def fold(node: ast.AST | None, scope: Scope, hops: int = _MAX_HOPS) -> object:
     """Compute the constant that an expression is; UNKNOWN if reading cannot tell. Lists become tuples."""
-    if node.__class__ is ast.Constant:
-        return node.value
-    if hops == 0:
+    kind = node.__class__
+    if kind is ast.Constant:
+        return node.value  # type: ignore[union-attr]
+    shape = _SHAPES.get(kind)  # type: ignore[arg-type]
+    return UNKNOWN if shape is None or hops == 0 else shape(node, scope, hops - 1)
+
+
+def _name(node: ast.Name, scope: Scope, hops: int) -> object:
+    found = scope.bindings(node.id)
+    if found and found[0].scope is scope and _line(found[0].node) > node.lineno:
+        return UNKNOWN  # it had another value, or none, when it was read
+    return _only(found, hops)
+
+
+def _attribute(node: ast.Attribute, scope: Scope, hops: int) -> object:
+    owner = scope.enclosing_class() if isinstance(node.value, ast.Name) and node.value.id in _INSTANCES else None
+    if owner is None:
         return UNKNOWN
+    return _only([*owner.attributes.get(node.attr, ()), *owner.bound.get(node.attr, ())], hops)
+
+
+def _operation(node: ast.BinOp, scope: Scope, hops: int) -> object:
+    if isinstance(node.op, ast.Add):
+        return _sum(node, scope, hops)
+    if isinstance(node.op, (ast.Mod, ast.Mult)):
+        return _operate(fold(node.left, scope, hops), node.op, fold(node.right, scope, hops))
+    return UNKNOWN
+
+
+def _unary(node: ast.UnaryOp, scope: Scope, hops: int) -> object:
     match node:
-        case ast.Name():
-            found = scope.bindings(node.id)
-            if found and found[0].scope is scope and _line(found[0].node) > node.lineno:
-                return UNKNOWN  # it had another value, or none, when it was read
-            return _only(found, hops)
-        case ast.Attribute(value=ast.Name(id="self" | "cls")):
-            owner = scope.enclosing_class()
-            if owner is None:
-                return UNKNOWN
-            return _only([*owner.attributes.get(node.attr, ()), *owner.bound.get(node.attr, ())], hops)
-        case ast.JoinedStr():
-            return _joined(node, scope, hops)
-        case ast.BinOp(op=ast.Add()):
-            return _sum(node, scope, hops)
-        case ast.BinOp(op=ast.Mod() | ast.Mult()):
-            return _operate(fold(node.left, scope, hops - 1), node.op, fold(node.right, scope, hops - 1))
         case ast.UnaryOp(op=ast.Not()):
-            value = fold(node.operand, scope, hops - 1)
+            value = fold(node.operand, scope, hops)
             return UNKNOWN if value is UNKNOWN else not value
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as number)):
             return -number
-        case ast.Tuple() | ast.List() if len(node.elts) <= _MAX_PARTS:
-            items = tuple(fold(item, scope, hops - 1) for item in node.elts)
-            return UNKNOWN if UNKNOWN in items else items
-        case ast.Call(func=ast.Attribute(value=base, attr=method), args=args, keywords=[]) if (
-            len(args) <= _MAX_ARGUMENTS
-        ):
-            return _method(fold(base, scope, hops - 1), method, [fold(item, scope, hops - 1) for item in args])
         case _:
             return UNKNOWN
+
+
+def _sequence(node: ast.Tuple | ast.List, scope: Scope, hops: int) -> object:
+    if len(node.elts) > _MAX_PARTS:
+        return UNKNOWN
+    items = tuple(fold(item, scope, hops) for item in node.elts)
+    return UNKNOWN if UNKNOWN in items else items
+
+
+def _call(node: ast.Call, scope: Scope, hops: int) -> object:
+    function = node.func
+    if not isinstance(function, ast.Attribute) or node.keywords or len(node.args) > _MAX_ARGUMENTS:
+        return UNKNOWN
+    if function.attr not in _METHODS:
+        return UNKNOWN
+    base = fold(function.value, scope, hops)
+    return _method(base, function.attr, [fold(item, scope, hops) for item in node.args])
 
 
 def text_of(node: ast.AST | None, scope: Scope) -> str | None:
@@ -157,7 +183,7 @@ def _joined(node: ast.JoinedStr, scope: Scope, hops: int) -> object:
     for part in node.values[:_MAX_PARTS]:
         if isinstance(part, ast.FormattedValue) and part.format_spec is not None:
             return UNKNOWN
-        value = fold(part.value if isinstance(part, ast.FormattedValue) else part, scope, hops - 1)
+        value = fold(part.value if isinstance(part, ast.FormattedValue) else part, scope, hops)
         if value is UNKNOWN:
             return UNKNOWN
         parts.append(str(value))
@@ -173,11 +199,11 @@ def _sum(node: ast.BinOp, scope: Scope, hops: int) -> object:
         left = left.left
         if len(parts) > _MAX_PARTS:
             return UNKNOWN
-    total = fold(left, scope, hops - 1)
+    total = fold(left, scope, hops)
     for part in reversed(parts):
         if total is UNKNOWN:
             return UNKNOWN
-        total = _operate(total, node.op, fold(part, scope, hops - 1))
+        total = _operate(total, node.op, fold(part, scope, hops))
     return total
 
 
@@ -220,3 +246,15 @@ def _method(base: object, method: str, arguments: list[object]) -> object:
                 return UNKNOWN
     except (TypeError, ValueError, KeyError, IndexError, AttributeError):
         return UNKNOWN
+
+
+_SHAPES: dict[type[ast.AST], Callable[[Any, Scope, int], object]] = {
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.JoinedStr: _joined,
+    ast.BinOp: _operation,
+    ast.UnaryOp: _unary,
+    ast.Tuple: _sequence,
+    ast.List: _sequence,
+    ast.Call: _call,
+}

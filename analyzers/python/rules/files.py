@@ -7,7 +7,7 @@ import stat
 from collections.abc import Iterator
 
 from analyzers.model import Confidence, Severity
-from analyzers.python.interests import calls, methods
+from analyzers.python.interests import calls, methods, texts
 from analyzers.python.names import origins
 from analyzers.python.scopes import Scope
 from analyzers.python.values import argument, fold, is_literal, keyword, text_of
@@ -164,7 +164,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.MEDIUM,
         cwe=377,
         check=shared_folder,
-        on=(ast.Constant,),
+        on=(texts(*_SHARED_FOLDERS),),
         also=("B108",),
         hits=("open('/tmp/x', 'w')\n", "path = '/var/tmp/y'\n", "run('/dev/shm/z')\n"),
         misses=(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from analyzers.model import Confidence, Severity
 from analyzers.python.fixed import is_fixed
-from analyzers.python.interests import calls
+from analyzers.python.interests import calls, decorated
 from analyzers.python.names import origins
 from analyzers.python.scopes import Scope
 from analyzers.python.values import argument, fold, is_false, is_literal, is_true, keyword
@@ -28,7 +28,7 @@ _ESCAPES = frozenset(
 )
 
 
-def marked_safe(node: ast.Call | ast.FunctionDef, at: Scope) -> Iterator[Hit]:
+def marked_safe(node: ast.expr, at: Scope) -> Iterator[Hit]:
     """Django is told that a text is safe HTML, and will not escape it.
 
     What somebody else chose in it runs as script in the browser of whoever looks at the page. Build markup with
@@ -37,9 +37,7 @@ def marked_safe(node: ast.Call | ast.FunctionDef, at: Scope) -> Iterator[Hit]:
     Texts that the source itself writes are left alone or, if put together from several, reported as information.
     """
     if not isinstance(node, ast.Call):
-        for decorator in node.decorator_list:
-            if not _SAFE.isdisjoint(origins(decorator, at)):
-                yield at.hit(decorator, "what this function gives is called safe HTML and will not be escaped")
+        yield at.hit(node, "what this function gives is called safe HTML and will not be escaped")
         return
     text = argument(node, 0, "s")
     severity = None
@@ -120,7 +118,7 @@ RULES: tuple[Rule, ...] = (
         check=marked_safe,
         on=(
             calls(" ".join(_SAFE)),
-            ast.FunctionDef,
+            decorated(" ".join(_SAFE)),
         ),
         also=("B308", "B703"),
         hits=(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from analyzers.model import Confidence, Severity
 from analyzers.python.fixed import is_fixed
-from analyzers.python.interests import calls, methods
+from analyzers.python.interests import calls, methods, texts
 from analyzers.python.names import origins
 from analyzers.python.scopes import Scope
 from analyzers.python.values import argument, fold, is_literal, keyword, text_of
@@ -164,7 +164,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.MEDIUM,
         cwe=605,
         check=all_interfaces,
-        on=(ast.Constant,),
+        on=(texts("0.0.0.0"),),  # noqa: S104 - this is what is looked for
         also=("B104",),
         hits=("app.run(host='0.0.0.0')\n", "s.bind(('0.0.0.0', 80))\n", "HOST = '0.0.0.0'\n"),
         misses=("app.run(host='127.0.0.1')\n", "version = '10.0.0.0'\n", "# 0.0.0.0\n"),

@@ -55,6 +55,14 @@ def sql_built(node: ast.expr | ast.AugAssign, at: Scope) -> Iterator[Hit]:
 
     A statement into which only texts of the source go is reported as information.
     """
+    runs = isinstance(node, ast.Call) and _last_word(node.func) in _RUN
+    if runs and isinstance(node, ast.Call):
+        if not node.args:
+            return
+        node = node.args[0]
+    covered = at.tree.covered
+    if node in covered:
+        return
     built = _built(node)
     if built is None:
         return
@@ -65,20 +73,36 @@ def sql_built(node: ast.expr | ast.AugAssign, at: Scope) -> Iterator[Hit]:
             return
     elif not _STATEMENT.match(statement):
         return
-    around = None if isinstance(node, ast.AugAssign) else at.tree.parents.get(node)
-    if isinstance(around, ast.BinOp) and isinstance(around.op, (ast.Add, ast.Mod)):
-        return
-    if isinstance(around, ast.Attribute) and around.attr in {"format", "replace"}:
-        return
     if any(isinstance(value, (ast.List, ast.Set)) for value in values):
         return  # a sum of a text and a list is no text
+    covered.add(node)
+    covered.update(_inner(node))
     if all(is_fixed(value, at) for value in values):
         message = "a statement is put together from texts of this source"
         yield at.hit(node, message, severity=Severity.INFO, confidence=Confidence.LOW)
         return
-    runs = isinstance(around, ast.Call) and node in around.args and _last_word(around.func) in _RUN
     confidence = Confidence.MEDIUM if runs or _is_quoted(statement) else Confidence.LOW
     yield at.hit(node, "a value becomes part of the text of an SQL statement", confidence=confidence)
+
+
+def _inner(node: ast.AST) -> Iterator[ast.AST]:
+    """The texts that a text is put together from."""
+    stack = [node]
+    while stack:
+        match stack.pop():
+            case ast.AugAssign(value=value):
+                stack.append(value)
+                yield value
+            case ast.BinOp(left=left, right=right):
+                stack += (left, right)
+                yield from (left, right)
+            case ast.Call(func=ast.Attribute(value=base)):
+                stack.append(base)
+                yield base
+            case ast.JoinedStr(values=values):
+                yield from values
+            case _:
+                pass
 
 
 def _built(node: ast.AST) -> tuple[list[str], list[ast.expr]] | None:
@@ -188,7 +212,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.MEDIUM,
         cwe=89,
         check=sql_built,
-        on=(ast.BinOp, ast.JoinedStr, ast.AugAssign, methods("format replace")),
+        on=(methods(" ".join(_RUN)), methods("format replace"), ast.BinOp, ast.JoinedStr, ast.AugAssign),
         also=("B608",),
         hits=(
             "c.execute(\"SELECT * FROM t WHERE a = '%s'\" % a)\n",

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from analyzers.model import Confidence, Severity
-from analyzers.python.interests import calls, keywords, mentions, methods
+from analyzers.python.interests import assigned, calls, keywords, mentions, methods
 from analyzers.python.names import origins
 from analyzers.python.scopes import Scope
 from analyzers.python.values import argument, fold, is_false, keyword
@@ -147,7 +147,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.HIGH,
         cwe=295,
         check=not_verified,
-        on=(keywords(" ".join([*_FLAGS, "ssl"])), ast.Assign),
+        on=(keywords(" ".join((*_FLAGS, "ssl"))), assigned(" ".join(_FLAGS))),
         also=("B501",),
         hits=(
             "import requests\nrequests.get(url, verify=False)\n",
@@ -186,7 +186,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.HIGH,
         cwe=295,
         check=checks_off,
-        on=(keywords("cert_reqs"), ast.Assign),
+        on=(keywords("cert_reqs"), assigned("verify_mode")),
         hits=(
             "import ssl\nc = ssl.SSLContext()\nc.verify_mode = ssl.CERT_NONE\n",
             "import ssl, urllib3\nurllib3.PoolManager(cert_reqs=ssl.CERT_NONE)\n",

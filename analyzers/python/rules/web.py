@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from analyzers.model import Confidence, Severity
-from analyzers.python.interests import keywords, methods
+from analyzers.python.interests import assigned, decorated, keywords, methods
 from analyzers.python.names import origins
 from analyzers.python.scopes import Scope
 from analyzers.python.values import fold, is_false, is_true, keyword
@@ -27,13 +27,9 @@ _COOKIE_SETTINGS = {
     "CORS_ORIGIN_ALLOW_ALL": True,
     "CORS_ALLOW_ALL_ORIGINS": True,
 }
-_EXEMPT = frozenset(
-    {
-        "django.views.decorators.csrf.csrf_exempt",
-        "flask_wtf.csrf.CSRFProtect().exempt",
-        "flask_wtf.CSRFProtect().exempt",
-        "csrf_exempt",
-    }
+_EXEMPT = (
+    "django.views.decorators.csrf.csrf_exempt flask_wtf.csrf.CSRFProtect().exempt flask_wtf.CSRFProtect().exempt "
+    "csrf_exempt"
 )
 _ORIGIN_HEADER = "access-control-allow-origin"
 _WORTHY = ("session", "auth", "token", "jwt", "login", "user", "remember", "sid", "csrf")
@@ -141,15 +137,13 @@ def any_origin(node: ast.Call | ast.Assign, at: Scope) -> Iterator[Hit]:
             return
 
 
-def forms_unchecked(node: ast.FunctionDef | ast.ClassDef, at: Scope) -> Iterator[Hit]:
+def forms_unchecked(decorator: ast.expr, at: Scope) -> Iterator[Hit]:
     """A view is exempt from the check that a form came from a page of this site.
 
     Any page can then act in the name of whoever is logged in. Keep the check, or authenticate each request by a token
     in a header.
     """
-    for decorator in node.decorator_list:
-        if not _EXEMPT.isdisjoint(origins(decorator, at)):
-            yield at.hit(decorator, "forms from other sites are accepted")
+    yield at.hit(decorator, "forms from other sites are accepted")
 
 
 RULES: tuple[Rule, ...] = (
@@ -199,7 +193,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.HIGH,
         cwe=614,
         check=setting_open,
-        on=(ast.Assign, keywords(" ".join(_COOKIE_SETTINGS))),
+        on=(assigned(" ".join(_COOKIE_SETTINGS)), keywords(" ".join(_COOKIE_SETTINGS))),
         hits=(
             "SESSION_COOKIE_SECURE = False\n",
             "app.config['WTF_CSRF_ENABLED'] = False\n",
@@ -214,7 +208,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.MEDIUM,
         cwe=489,
         check=django_open,
-        on=(ast.Assign,),
+        on=(assigned("DEBUG ALLOWED_HOSTS"),),
         hits=("INSTALLED_APPS = []\nDEBUG = True\n", "ALLOWED_HOSTS = ['*']\n"),
         misses=("INSTALLED_APPS = []\nDEBUG = False\n", "ALLOWED_HOSTS = ['a.org']\n", "def f():\n    DEBUG = True\n"),
     ),
@@ -225,7 +219,10 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.HIGH,
         cwe=942,
         check=any_origin,
-        on=(keywords("allow_origins origins allow_origin_regex"), ast.Assign),
+        on=(
+            keywords("allow_origins origins allow_origin_regex"),
+            assigned("Access-Control-Allow-Origin access-control-allow-origin"),
+        ),
         hits=(
             "app.add_middleware(CORSMiddleware, allow_origins=['*'], allow_credentials=True)\n",
             "from flask_cors import CORS\nCORS(app, origins='*')\n",
@@ -243,7 +240,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.MEDIUM,
         cwe=352,
         check=forms_unchecked,
-        on=(ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
+        on=(decorated(_EXEMPT),),
         hits=(
             "from django.views.decorators.csrf import csrf_exempt\n@csrf_exempt\ndef view(request): pass\n",
             "@csrf_exempt\ndef view(request): pass\n",
