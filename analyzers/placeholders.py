@@ -5,7 +5,6 @@ from __future__ import annotations
 import binascii
 import math
 import re
-from collections import Counter
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", re.ASCII)
 _MOST = 2000
@@ -112,7 +111,11 @@ def is_published(value: str) -> bool:
 def bits(text: str) -> float:
     """Shannon entropy of a text's own characters, in bits a character."""
     size = len(text)
-    return -sum(count / size * math.log2(count / size) for count in Counter(text).values()) if size else 0.0
+    if not size:
+        return 0.0
+    # Quicker than a Counter for what is as short as a token.
+    shares = [text.count(character) / size for character in set(text)]
+    return -sum([share * math.log2(share) for share in shares])
 
 
 def is_uuid(text: str) -> bool:

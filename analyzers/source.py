@@ -51,6 +51,10 @@ class Source:
         return secrets.find(self.text)
 
     @cached_property
+    def _is_ascii(self) -> bool:
+        return self.text.isascii()
+
+    @cached_property
     def _byte_columns(self) -> dict[int, _ByteColumns | None]:
         return {}
 
@@ -65,6 +69,8 @@ class Source:
 
     def span(self, line: int, byte_column: int, end_line: int, end_byte_column: int) -> Span:
         """Make a span of the parser's numbers."""
+        if self._is_ascii:
+            return Span(line, byte_column + 1, end_line, end_byte_column + 1)
         return Span(line, self.column(line, byte_column), end_line, self.column(end_line, end_byte_column))
 
     def place(self, offset: int) -> tuple[int, int]:

@@ -33,7 +33,7 @@ def look(source: Source, undecodable: UndecodableError | None, deadline: Deadlin
     tree = None
     table = _table()
     if reading.module is not None:
-        tree = Tree(reading.source, reading.module, table.watched)
+        tree = Tree(reading.source, reading.module, table.watched, table.kinds)
         found.statement_lines = lambda: tree.statement_lines
         found.release = tree.release
         if reading.parse is Parse.FULL:

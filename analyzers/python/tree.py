@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -75,15 +75,18 @@ _PARTS: dict[type[ast.AST], tuple[str, ...]] = {
 }
 
 
-_NO_NODES = frozenset({"ctx", "op", "ops", "names", "type_ignores", "kwd_attrs"})
+_ALWAYS = (
+    ast.Call, ast.Constant, ast.Assign, ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef,
+    ast.ClassDef, ast.Try,
+)  # fmt: skip
 
 
 class Tree:
-    """A parsed source: every node by its class with the scope it is read in, and what binds which name.
+    """A parsed source: nodes by their class with the scope each is read in, and what binds which name.
 
     Attributes:
-        by_kind: Nodes with their scopes, nearly in the order of the text. Of constants only texts, and neither names
-            nor attributes.
+        by_kind: Nodes of the classes that somebody wants to see, with their scopes, nearly in the order of the text.
+            Of constants only texts.
         mentions: The names and attributes that are read and whose last word was asked for.
         modules: What is imported anywhere in the source, as full dotted names.
         covered: Nodes that a rule spoke about as parts of another, so that it does not speak of them again.
@@ -91,11 +94,18 @@ class Tree:
         wanted: What the code would do, and ``commands`` its calls that start processes; ``wants`` fills both.
     """
 
-    def __init__(self, source: Source, module: ast.Module, watched: frozenset[str] = frozenset()) -> None:
+    def __init__(
+        self,
+        source: Source,
+        module: ast.Module,
+        watched: frozenset[str] = frozenset(),
+        kinds: Iterable[type[ast.AST]] = (),
+    ) -> None:
+        """Walk a module. ``watched`` are last words whose mentions are wanted, ``kinds`` classes of nodes."""
         self.source = source
         self.module = module
         self.scope = Scope(self, module, None)
-        self.by_kind: dict[type[ast.AST], list[tuple[Any, Scope]]] = {}
+        self.by_kind: dict[type[ast.AST], list[tuple[Any, Scope]]] = {kind: [] for kind in (*_ALWAYS, *kinds)}
         self.mentions: list[tuple[ast.Name | ast.Attribute, Scope]] = []
         self.modules: set[str] = set()
         self.stars: list[str] = []
@@ -132,9 +142,7 @@ class Tree:
                 elif node is None:
                     continue
                 listed = by_kind.get(kind)
-                if listed is None:
-                    by_kind[kind] = [(node, scope)]
-                else:
+                if listed is not None:
                     listed.append((node, scope))
                 enter = entrance_of(kind)
                 if enter is not None:
@@ -187,23 +195,19 @@ class Tree:
             self._watched.add(name)
 
     def all(self, kind: type[Node]) -> list[Node]:
-        """Every node of exactly this class, nearly in the order of the text."""
+        """Every node of exactly this class, nearly in the order of the text, if such nodes were asked for."""
         return [node for node, _ in self.by_kind.get(kind, ())]
 
     @cached_property
     def parents(self) -> dict[ast.AST, ast.AST]:
         """The node around each node. Made when first asked for: few texts need it."""
-        parents: dict[Any, ast.AST] = {}
-        for kind, nodes in ((ast.Module, [(self.module, self.scope)]), *self.by_kind.items()):
-            fields = [field for field in getattr(kind, "_fields", ()) if field not in _NO_NODES]
-            for node, _ in nodes:
-                for field in fields:
-                    value = getattr(node, field, None)
-                    for child in value if value.__class__ is list else (value,):
-                        parents[child] = node
-                        while child.__class__ is ast.Attribute:
-                            parents[child.value] = child
-                            child = child.value  # noqa: PLW2901 - down a chain of attributes, which no list holds
+        parents: dict[ast.AST, ast.AST] = {}
+        stack: list[ast.AST] = [self.module]
+        while stack:
+            node = stack.pop()
+            children = list(ast.iter_child_nodes(node))
+            parents.update(dict.fromkeys(children, node))
+            stack += children
         return parents
 
     def span(self, node: Placed) -> Span:

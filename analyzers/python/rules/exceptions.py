@@ -95,8 +95,10 @@ def asserted(node: ast.Assert, at: Scope) -> Iterator[Hit]:
 
     In tests it is right. To check what comes from outside raise an exception.
     """
-    if isinstance(around := at.tree.parents.get(node), ast.If) and "TYPE_CHECKING" in ast.dump(around.test):
-        return
+    if "TYPE_CHECKING" in at.tree.source.text:
+        around = at.tree.parents.get(node)
+        if isinstance(around, ast.If) and "TYPE_CHECKING" in ast.dump(around.test):
+            return
     yield at.hit(node, "is left out when Python runs with -O")
 
 

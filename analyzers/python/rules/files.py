@@ -85,7 +85,7 @@ def shared_folder(node: ast.Constant, at: Scope) -> Iterator[Hit]:
         folder = next(one for one in reversed(_SHARED_FOLDERS) if value.startswith(one))
         if value[len(folder) : len(folder) + 1] not in {"", "/"} or "\n" in value:
             return
-        around = at.tree.parents.get(node)
+        around = at.tree.parents.get(node) if at.tree.imports("tempfile") else None
         owner = at.tree.parents.get(around) if isinstance(around, ast.keyword) else around
         if isinstance(owner, ast.Call) and any(name.startswith("tempfile.") for name in origins(owner.func, at)):
             return

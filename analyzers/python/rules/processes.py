@@ -81,9 +81,10 @@ def shell_started(call: ast.Call, at: Scope) -> Iterator[Hit]:
 def _shell(
     call: ast.Call, command: ast.expr | None, at: Scope, also: list[str], how: str, confidence: Confidence | None
 ) -> Iterator[Hit]:
-    severity, text = None, fold(command, at)
+    severity: Severity | None = None
+    text: object = None
     if is_fixed(command, at):
-        severity, what = Severity.LOW, "a fixed command"
+        severity, what, text = Severity.LOW, "a fixed command", fold(command, at)
     else:
         what = "a command that is put together while the program runs"
     if _is_partial(command, at):
