@@ -27,6 +27,8 @@ _LEAST_BITS = 1.9
 _LEAST_DRAWN = 12
 _ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 _MOST_JUMPS = 64
+_JUMP_EVERY = 200
+_MOST_TOKEN = 4000
 
 
 class Secret(NamedTuple):
@@ -66,16 +68,21 @@ def _of_shape(text: str, shape: Shape, prefix: str) -> Iterator[Secret]:
 
 def _matches(text: str, shape: Shape, prefix: str) -> Iterator[re.Match[str]]:
     """Jump from prefix to prefix where these are few; bait that is made of prefixes is searched in one go."""
-    at = 0
-    if not shape.back:
-        for _ in range(_MOST_JUMPS):
-            at = text.find(prefix, at)
-            if at < 0:
-                return
+    at = done = 0
+    for _ in range(_MOST_JUMPS + len(text) // _JUMP_EVERY):
+        at = text.find(prefix, at)
+        if at < 0:
+            return
+        if shape.back:
+            # The token begins before its prefix, by how much is known.
+            match = shape.pattern.search(text, max(done, at - shape.back), at + _MOST_TOKEN)
+            match = match if match and match.start() <= at else None
+        else:
             match = shape.pattern.match(text, at)
-            if match:
-                yield match
-            at = match.end() if match else at + 1
+        if match:
+            yield match
+            done = match.end()
+        at = match.end() if match else at + 1
     for match in shape.pattern.finditer(text, at):
         if prefix in match[0]:
             yield match

@@ -90,7 +90,7 @@ class Index:
             # A newline written as an escape, in JSON for one, ends in a letter that would hide where a word begins.
             raw = raw.replace(b"\\n", b"  ").replace(b"\\r", b"  ").replace(b"\\t", b"  ")
         heads, short = self._heads, self._short
-        long = [word for word in raw.translate(_TABLE).split() if len(word) >= _LEAST_WORD]
+        long = [word for word in set(raw.translate(_TABLE).split()) if len(word) >= _LEAST_WORD]
         words = {word for word in long if word[:_HEAD] in heads or word[:_SHORT_HEAD] in short}
         told: set[tuple[str, str]] = set()
         for word in words:
