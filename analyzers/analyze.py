@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from functools import cache
-from typing import NamedTuple
 
 from analyzers.choice import EVERYTHING, Choice
 from analyzers.deadline import Deadline
@@ -16,6 +15,7 @@ from analyzers.looking import Look, unanswered
 from analyzers.masking import Masker, clean
 from analyzers.merge import merge
 from analyzers.model import Finding, Parse, ParseError, Report, Severity, Verdict
+from analyzers.named import NamedTuple
 from analyzers.quoting import Quoter
 from analyzers.rule import Page, Rule, Seen
 from analyzers.secret_rules import RULES as SECRET_RULES

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator
-from typing import NamedTuple
 
 from analyzers.capabilities import Wanted, collected
 from analyzers.deadline import Deadline
 from analyzers.languages import reader_of
 from analyzers.looking import Import, Look, StatementLines, cut_short
 from analyzers.model import Edit, Finding, Fix, Parse, ParseError, Span
+from analyzers.named import NamedTuple
 from analyzers.rule import Seen
 from analyzers.source import Source
 

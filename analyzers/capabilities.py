@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import PurePosixPath
-from typing import NamedTuple
 
 from analyzers.model import Confidence, Finding, Severity, Span
+from analyzers.named import NamedTuple
 from analyzers.rule import Label, Page
 
 OUTBOUND = "net.outbound"

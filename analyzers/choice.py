@@ -8,9 +8,9 @@ the same length the one that takes away.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from analyzers.model import Severity
+from analyzers.named import NamedTuple
 from analyzers.rule import Seen
 
 ALL = "ALL"

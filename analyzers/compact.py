@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any
 
 from analyzers.model import Confidence, Finding, Parse, Report, Span
 from analyzers.render import READ, many, printable, sendable
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 MOST_BYTES = 200
 """Of one finding, as JSON in UTF-8."""

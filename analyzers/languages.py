@@ -5,24 +5,27 @@ from __future__ import annotations
 import importlib
 from collections.abc import Collection
 from functools import cache
-from typing import NamedTuple, Protocol
 
 from analyzers.deadline import Deadline
 from analyzers.looking import Look
 from analyzers.model import UnknownEngineError, UnknownLanguageError
+from analyzers.named import NamedTuple
 from analyzers.rule import Rule
 from analyzers.source import Source, UndecodableError
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Protocol
 
-class Reader(Protocol):
-    """A module that reads one language."""
+    class Reader(Protocol):
+        """A module that reads one language."""
 
-    RULES: tuple[Rule, ...]
+        RULES: tuple[Rule, ...]
 
-    def look(
-        self, source: Source, undecodable: UndecodableError | None, deadline: Deadline, *, engines: Collection[str]
-    ) -> Look:
-        """See what there is. Nothing that is wrong with the text, a rule or an engine raises."""
+        def look(
+            self, source: Source, undecodable: UndecodableError | None, deadline: Deadline, *, engines: Collection[str]
+        ) -> Look:
+            """See what there is. Nothing that is wrong with the text, a rule or an engine raises."""
 
 
 class Language(NamedTuple):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import NamedTuple
 
 from analyzers.capabilities import Wanted
 from analyzers.deadline import Deadline
 from analyzers.model import Confidence, Finding, Fix, Parse, ParseError, Severity, Span
+from analyzers.named import NamedTuple
 from analyzers.rule import Hit, Label, Seen
 
 TYPE_CHECKING = False

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from analyzers.patterns import lazy
 from analyzers.secrets import MASK, find
 
 # Shorter values are words of the language as often as not; more values than this are a dump, not a program.
@@ -65,7 +65,7 @@ class Masker:
         return clean(message)
 
 
-_OPENING = re.compile(r"""[rbufRBUF]{0,2}(\"{3}|'{3}|["'])""")
+_OPENING = lazy(r"""[rbufRBUF]{0,2}(\"{3}|'{3}|["'])""")
 
 
 def _inner(text: str, start: int, end: int) -> tuple[int, int]:

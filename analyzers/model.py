@@ -7,7 +7,8 @@ Lines and columns count from 1, columns count characters (code points), and ends
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
+
+from analyzers.named import NamedTuple
 
 
 class UnknownEngineError(ValueError):

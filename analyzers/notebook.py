@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterator
-from typing import NamedTuple
 
 from analyzers import blocks
 from analyzers.blocks import Block
@@ -17,6 +16,7 @@ from analyzers.deadline import Deadline
 from analyzers.languages import languages
 from analyzers.looking import Look
 from analyzers.model import Parse, ParseError
+from analyzers.named import NamedTuple
 from analyzers.rule import Rule
 from analyzers.source import Source, UndecodableError
 

@@ -11,7 +11,8 @@ import zlib
 from bisect import bisect_left
 from functools import cache
 from pathlib import Path
-from typing import NamedTuple
+
+from analyzers.named import NamedTuple
 
 _FILE = Path(__file__).with_name("pypi.zlib")
 _POPULAR = 4000

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from analyzers.credentials import holds_bare_secret, holds_secret
+from analyzers.named import NamedTuple
+from analyzers.patterns import lazy
 
-HINTS = re.compile(
+HINTS = lazy(
     r"passw|passphrase|passwort|pwd|pswd|secret|token|key|cred|auth|jwt|bearer|webhook|login|contrase|_pass|pass_|pass\b"
     r"|_pw\b|_pat\b|[a-z]pass\b|motdepasse"
     r"|cloudflare|sourcegraph|meraki|facebook|heroku",
@@ -24,7 +25,7 @@ _MOST_NAME = 100
 _MOST_VALUE = 400
 _LEAST_VALUE = 4
 _MOST_BARE = 300
-_OPERATOR = re.compile(
+_OPERATOR = lazy(
     r"""(?P<closing>\\?["'`])?[\])]{0,2}(?:\[\d{0,4}\])?
     (?: [ \t]{0,20} (?::[ \t]{0,4}[A-Za-z]\w{0,20}[ \t]{0,4}(?==) | [ \t][A-Za-z]\w{0,20}[ \t]{1,4}(?=:?=))?
         (?P<operator> => | -> | :{1,3}= | \?= | \|\|= | \+= | \.= | [=!]={1,2} | = | : | , | \( | > )
@@ -34,13 +35,13 @@ _OPERATOR = re.compile(
     [ \t]{0,40} (?P<break>\n[ \t]{1,40}|\r?\n)? [=@]?[rRbBuUfFL]{0,2}(?=(?P<quote>\\?(?:\"\"\"|'''|["'`]))?)""",
     re.VERBOSE,
 )
-_BARE = re.compile(r"[^\s\"'`\\]{1,301}")
-_ELEMENT = re.compile(r"[^\s\"'`\\<>]{1,301}")
-_SCHEME = re.compile(r"(?:Basic|Bearer|Token|Api-Token|Api-Key|ApiKey|FlyV1)[ ]{1,3}(?=\S)", re.IGNORECASE)
-_YODA = re.compile(r"""(["'`])[ \t]{0,8}[=!]={1,2}[ \t]{0,8}$""")
-_SETTING_START = re.compile(r"""(?:[-#/*;>\s"'{,]|export[ ]|ENV[ ]|set[ ]|-e[ ]|--|\$|var[ ]|const[ ]|let[ ]){0,6}$""")
-_WORD_BEFORE = re.compile(r"\b(?:def|return|new|import|from|class|func|function)[ \t]+$")
-_SETTERS = re.compile(r"(?:set|with|add|use)_?(?=[A-Z_a-z])", re.ASCII)
+_BARE = lazy(r"[^\s\"'`\\]{1,301}")
+_ELEMENT = lazy(r"[^\s\"'`\\<>]{1,301}")
+_SCHEME = lazy(r"(?:Basic|Bearer|Token|Api-Token|Api-Key|ApiKey|FlyV1)[ ]{1,3}(?=\S)", re.IGNORECASE)
+_YODA = lazy(r"""(["'`])[ \t]{0,8}[=!]={1,2}[ \t]{0,8}$""")
+_SETTING_START = lazy(r"""(?:[-#/*;>\s"'{,]|export[ ]|ENV[ ]|set[ ]|-e[ ]|--|\$|var[ ]|const[ ]|let[ ]){0,6}$""")
+_WORD_BEFORE = lazy(r"\b(?:def|return|new|import|from|class|func|function)[ \t]+$")
+_SETTERS = lazy(r"(?:set|with|add|use)_?(?=[A-Z_a-z])", re.ASCII)
 _REACH = 60
 
 

@@ -6,7 +6,9 @@ import binascii
 import math
 import re
 
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", re.ASCII)
+from analyzers.patterns import lazy
+
+_WORDS = lazy(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+", re.ASCII)
 _MOST = 2000
 _MAX_WORDY = 120
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 
 from analyzers.deadline import Deadline
 from analyzers.looking import Look
+from analyzers.patterns import lazy
 from analyzers.rule import Rule
 from analyzers.secret_rules import named_secrets
 from analyzers.source import Source, UndecodableError
 
 RULES: tuple[Rule, ...] = ()
 """Its secrets are those of every text; this reader has no rules beside them."""
-_COMMENT = re.compile(r"(?:#|//)[^\n]*")
+_COMMENT = lazy(r"(?:#|//)[^\n]*")
 
 
 def look(source: Source, undecodable: UndecodableError | None, deadline: Deadline, *, engines: Collection[str]) -> Look:

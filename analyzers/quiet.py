@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
+import _thread
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 # Filters belong to the process: two threads changing them at once would leave one's change behind for good.
-_FILTERS = threading.RLock()
+_FILTERS = _thread.RLock()
 
 
 @contextmanager

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 
 from analyzers.credentials import is_about
+from analyzers.patterns import lazy
 from analyzers.placeholders import bits, is_hex, is_placeholder, is_published, is_random
 
-_QUOTED = re.compile(r"([\"'`])([A-Za-z0-9+/_-]{24,200}={0,2})\1")
+_QUOTED = lazy(r"([\"'`])([A-Za-z0-9+/_-]{24,200}={0,2})\1")
 _NAME = r"([A-Za-z_][\w.-]{0,80})[\"'`\])]{0,2}[ \t]{0,8}(?::[ \t]?\w{1,20}[ \t])?(?::=|=>|=|:)[ \t]{0,8}[rbuRBU]{0,2}$"
 _REACH = 120
 _LEAST_HEX = 32

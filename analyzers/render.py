@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from analyzers.model import Finding, Fix, Parse, Report, Severity, Span
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 UNNAMED = "<snippet>"
 READ = {Parse.REPAIRED: "read after repairs", Parse.PARTIAL: "read in part", Parse.TEXT: "read as text only"}

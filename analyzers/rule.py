@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import NamedTuple
 
 from analyzers.model import Confidence, Severity, Span
+from analyzers.named import NamedTuple
 
 
 class Hit(NamedTuple):

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from analyzers.issuers import INDEX
+from analyzers.named import NamedTuple
+from analyzers.patterns import lazy
 from analyzers.placeholders import bits, is_placeholder, is_published
 from analyzers.shapes import Shape
 
 MASK = "****"
 
 _PEM = "-----BEGIN "
-_PEM_HEAD = re.compile(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
-_PEM_END = re.compile(r"-----END [A-Z0-9 ]{1,40}-----")
-_PEM_BODY = re.compile(r"[A-Za-z0-9+/]{20}")
+_PEM_HEAD = lazy(r"-----BEGIN (?:[A-Z0-9]{1,20} ){0,3}PRIVATE KEY(?: BLOCK)?-----")
+_PEM_END = lazy(r"-----END [A-Z0-9 ]{1,40}-----")
+_PEM_BODY = lazy(r"[A-Za-z0-9+/]{20}")
 _PEM_REACH = 20_000
 _CARRIED_BY = ("://", "asic ", "curl", "sshpass", "mysql", "kind:")
 _LEAST_BITS = 1.9

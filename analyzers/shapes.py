@@ -10,7 +10,8 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+
+from analyzers.named import NamedTuple
 
 # An escape such as \n before the token ends in a letter that does not belong to it.
 _EDGE = r"(?:(?<![A-Za-z0-9_-])|(?<=\\[nrt]))"

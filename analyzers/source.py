@@ -6,19 +6,19 @@ not show the analyser one program and the interpreter another.
 
 from __future__ import annotations
 
+import codecs
 import io
-import re
-import tokenize
 from bisect import bisect_right
 from functools import cached_property
 
 from analyzers import secrets
 from analyzers.model import Span
+from analyzers.patterns import lazy
 
 _BOM = "\ufeff"
 _CHECKPOINT = 4096
 _CONTINUATION = bytes(range(0x80, 0xC0))
-_NEWLINE = re.compile(r"\r\n?")
+_NEWLINE = lazy(r"\r\n?")
 
 
 class UndecodableError(ValueError):
@@ -117,7 +117,7 @@ def read(code: str | bytes) -> tuple[Source, UndecodableError | None]:
         return _plain(code), UndecodableError(f"not text: {error.reason}")
     raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     try:
-        encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
+        encoding = _encoding(raw)
         if encoding not in {"utf-8", "utf-8-sig"}:
             text = _NEWLINE.sub("\n", raw.decode(encoding))
         else:
@@ -125,6 +125,15 @@ def read(code: str | bytes) -> tuple[Source, UndecodableError | None]:
     except (SyntaxError, UnicodeError, LookupError, ValueError) as error:
         return _plain(code), UndecodableError(str(error) or type(error).__name__)
     return Source(text.removeprefix(_BOM)), None
+
+
+def _encoding(raw: bytes) -> str:
+    """The encoding that the text says it has, as the interpreter sees it. Raises SyntaxError."""
+    if b"coding" not in b"\n".join(raw.split(b"\n", 2)[:2]):
+        return "utf-8-sig" if raw.startswith(codecs.BOM_UTF8) else "utf-8"
+    from tokenize import detect_encoding  # noqa: PLC0415 - few texts say anything, and it costs a start
+
+    return detect_encoding(io.BytesIO(raw).readline)[0]
 
 
 def _plain(code: str | bytes) -> Source:

@@ -17,19 +17,20 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from analyzers.model import Confidence, Severity, Span
+from analyzers.patterns import lazy
 from analyzers.rule import Hit, Label, Seen
 
 _MARKERS = ("nosec", "noqa", "nolint", "nosemgrep", "fumehood:", "gosec:", "lint:", "shellcheck ")
-_NOSEC = re.compile(r"#\s*nosec(?![\w-])\s*:?([^#]*)")
-_NOQA = re.compile(r"#\s*noqa(?![\w-])(?:\s*:\s*((?:[A-Z]{1,8}[0-9]{1,5}[,\s]*)+))?", re.IGNORECASE)
-_NOLINT = re.compile(r"//\s*nolint(?![\w-])(?::([\w, -]*))?")
-_SEMGREP = re.compile(r"\bnosemgrep(?![\w-])(?:\s*:\s*([\w.,\s-]+))?")
-_GOSEC = re.compile(r"gosec:disable((?:[ \t]+G[0-9]{3}\b,?)*)")
-_IGNORE = re.compile(r"lint:ignore[ \t]+([\w,]+)[ \t]+\S")
-_SHELLCHECK = re.compile(r"shellcheck[ \t]+disable=([\w,]+)")
-_ALLOW = re.compile(r"fumehood:\s*allow\s*\[([^\]]*)\][ \t]*([^\n]*)")
-_CODE = re.compile(r"[A-Z]{1,4}[0-9]{2,5}", re.IGNORECASE)
-_WORD = re.compile(r"[A-Za-z][\w-]*")
+_NOSEC = lazy(r"#\s*nosec(?![\w-])\s*:?([^#]*)")
+_NOQA = lazy(r"#\s*noqa(?![\w-])(?:\s*:\s*((?:[A-Z]{1,8}[0-9]{1,5}[,\s]*)+))?", re.IGNORECASE)
+_NOLINT = lazy(r"//\s*nolint(?![\w-])(?::([\w, -]*))?")
+_SEMGREP = lazy(r"\bnosemgrep(?![\w-])(?:\s*:\s*([\w.,\s-]+))?")
+_GOSEC = lazy(r"gosec:disable((?:[ \t]+G[0-9]{3}\b,?)*)")
+_IGNORE = lazy(r"lint:ignore[ \t]+([\w,]+)[ \t]+\S")
+_SHELLCHECK = lazy(r"shellcheck[ \t]+disable=([\w,]+)")
+_ALLOW = lazy(r"fumehood:\s*allow\s*\[([^\]]*)\][ \t]*([^\n]*)")
+_CODE = lazy(r"[A-Z]{1,4}[0-9]{2,5}", re.IGNORECASE)
+_WORD = lazy(r"[A-Za-z][\w-]*")
 _SECURITY_LINTERS = frozenset({"gosec", "gas", "all"})
 _MAX_LINES = 1000
 UNEXPLAINED = "FH005"

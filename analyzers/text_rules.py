@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from analyzers.model import Confidence, Severity
+from analyzers.patterns import lazy
 from analyzers.rule import Hit, Rule
 from analyzers.source import Source
 
-_DIRECTION = re.compile("[\u202a-\u202e\u2066-\u2069\u200f]")
+_DIRECTION = lazy("[\u202a-\u202e\u2066-\u2069\u200f]")
 
 
 def text_direction(source: Source) -> Iterator[Hit]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import struct
-from typing import Any, BinaryIO
 
 from analyzers.model import (
     Confidence,
@@ -18,6 +17,10 @@ from analyzers.model import (
     Span,
     Verdict,
 )
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, BinaryIO
 
 HEAD = struct.Struct(">I")
 MAX_FRAME = 128 << 20

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from analyzers.python.names import origins
 from analyzers.python.scopes import Binding, Scope
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _MAX_STEPS = 200
 _MAX_BINDINGS = 8

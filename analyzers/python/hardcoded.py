@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from analyzers.credentials import holds_secret
 from analyzers.model import Confidence, Severity, Span
+from analyzers.patterns import lazy
 from analyzers.placeholders import is_random
 from analyzers.python.scopes import Scope
 from analyzers.python.tree import Tree
 from analyzers.rule import Hit, Rule
 from analyzers.secrets import MASK
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
 _MAX_PARTS = 32
-_TYPE = re.compile(r"[A-Za-z_][\w.\[\], |]*")
+_TYPE = lazy(r"[A-Za-z_][\w.\[\], |]*")
 _SHOWN_NAME = 60
 # What a written value may look like in the tree.
 _WRITTEN = frozenset({ast.Constant, ast.JoinedStr, ast.BinOp, ast.BoolOp, ast.Tuple, ast.List})

@@ -8,111 +8,64 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from typing import NamedTuple
 
+from analyzers.named import NamedTuple
 from analyzers.rule import Rule
 
 
-class Calls(NamedTuple):
+class Interest(NamedTuple):
+    """One kind of place that a rule wants to be shown, and the names it asks for there."""
+
+    kind: str
+    names: tuple[str, ...]
+
+
+def calls(names: str) -> Interest:
     """Calls of what has one of these dotted names, as :mod:`analyzers.python.names` writes them.
 
     ``package.*`` is everything of that package.
     """
+    return Interest("calls", tuple(names.split()))
 
-    names: frozenset[str]
 
-
-class Methods(NamedTuple):
+def methods(names: str) -> Interest:
     """Calls of a function or method whose last word is one of these, whatever it belongs to."""
+    return Interest("methods", tuple(names.split()))
 
-    names: frozenset[str]
 
-
-class Keywords(NamedTuple):
+def keywords(names: str) -> Interest:
     """Calls that are given one of these keyword arguments."""
+    return Interest("keywords", tuple(names.split()))
 
-    names: frozenset[str]
 
-
-class Mentions(NamedTuple):
+def mentions(names: str) -> Interest:
     """Names and attributes that are read and have one of these dotted names."""
+    return Interest("mentions", tuple(names.split()))
 
-    names: frozenset[str]
 
-
-class Handed(NamedTuple):
+def handed(names: str) -> Interest:
     """Arguments of calls that are a plain name or attribute with one of these dotted names."""
+    return Interest("handed", tuple(names.split()))
 
-    names: frozenset[str]
 
-
-class Assigned(NamedTuple):
+def assigned(names: str) -> Interest:
     """Assignments to a name, attribute or key of one of these words."""
-
-    names: frozenset[str]
-
-
-class Decorated(NamedTuple):
-    """Functions and classes with a decorator of one of these dotted names; the decorator is what is shown."""
-
-    names: frozenset[str]
+    return Interest("assigned", tuple(names.split()))
 
 
-class Texts(NamedTuple):
-    """Literals that begin like this."""
+def decorated(names: str) -> Interest:
+    """Functions and classes with a decorator of one of these names; the decorator is what is shown."""
+    return Interest("decorated", tuple(names.split()))
 
-    beginnings: tuple[str, ...]
 
-
-class Imports(NamedTuple):
+def imports(names: str) -> Interest:
     """Imports of one of these modules, or of anything in one."""
-
-    names: frozenset[str]
-
-
-def calls(names: str) -> Calls:
-    """Calls of these dotted names, divided by spaces."""
-    return Calls(frozenset(names.split()))
+    return Interest("imports", tuple(names.split()))
 
 
-def methods(names: str) -> Methods:
-    """Calls of functions or methods of these names."""
-    return Methods(frozenset(names.split()))
-
-
-def keywords(names: str) -> Keywords:
-    """Calls with one of these keyword arguments."""
-    return Keywords(frozenset(names.split()))
-
-
-def mentions(names: str) -> Mentions:
-    """Places where one of these dotted names is read."""
-    return Mentions(frozenset(names.split()))
-
-
-def handed(names: str) -> Handed:
-    """Arguments that are one of these dotted names."""
-    return Handed(frozenset(names.split()))
-
-
-def assigned(names: str) -> Assigned:
-    """Assignments to one of these."""
-    return Assigned(frozenset(names.split()))
-
-
-def decorated(names: str) -> Decorated:
-    """Decorators of these dotted names."""
-    return Decorated(frozenset(names.split()))
-
-
-def texts(*beginnings: str) -> Texts:
+def texts(*beginnings: str) -> Interest:
     """Literals that begin like this."""
-    return Texts(beginnings)
-
-
-def imports(names: str) -> Imports:
-    """Imports of one of these modules."""
-    return Imports(frozenset(names.split()))
+    return Interest("texts", beginnings)
 
 
 Found = dict[str, tuple[Rule, ...]]
@@ -135,38 +88,23 @@ class Table:
         self.imports: Found = {}
         for rule in rules:
             for interest in rule.on:
-                match interest:
-                    case type():
-                        self.kinds[interest] = (*self.kinds.get(interest, ()), rule)
-                    case Calls():
-                        whole = {name for name in interest.names if name.endswith(".*")}
-                        _add(self.calls, interest.names - whole, rule)
-                        _add(self.packages, {name.removesuffix(".*") for name in whole}, rule)
-                    case Methods():
-                        _add(self.methods, interest.names, rule)
-                    case Keywords():
-                        _add(self.keywords, interest.names, rule)
-                    case Mentions():
-                        _add(self.mentions, interest.names, rule)
-                    case Handed():
-                        _add(self.handed, interest.names, rule)
-                    case Assigned():
-                        _add(self.assigned, interest.names, rule)
-                    case Decorated():
-                        _add(self.decorated, interest.names, rule)
-                    case Texts():
-                        _add(self.texts, interest.beginnings, rule)
-                    case Imports():
-                        _add(self.imports, interest.names, rule)
-                    case _:
-                        raise TypeError(f"{rule.id}: no rule can be interested in {interest!r}")
+                if isinstance(interest, type):
+                    self.kinds[interest] = (*self.kinds.get(interest, ()), rule)
+                elif isinstance(interest, Interest):
+                    self._add(interest, rule)
+                else:
+                    raise TypeError(f"{rule.id}: no rule can be interested in {interest!r}")
         self.watched = frozenset(name.rpartition(".")[2] for name in self.mentions)
         """The last words of the names whose mention somebody wants to see."""
         self.handed_words = frozenset(name.rpartition(".")[2] for name in self.handed)
         self.beginnings = tuple(self.texts)
         self.packages_imported = frozenset(name.partition(".")[0] for name in self.imports)
 
-
-def _add(found: Found, names: Iterable[str], rule: Rule) -> None:
-    for name in names:
-        found[name] = (*found.get(name, ()), rule)
+    def _add(self, interest: Interest, rule: Rule) -> None:
+        found: Found = getattr(self, interest.kind)
+        for name in interest.names:
+            if name.endswith(".*"):
+                package = name.removesuffix(".*")
+                self.packages[package] = (*self.packages.get(package, ()), rule)
+            else:
+                found[name] = (*found.get(name, ()), rule)

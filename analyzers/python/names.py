@@ -12,9 +12,12 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable
-from typing import Any
 
 from analyzers.python.scopes import Binding, Scope
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _BUILTINS = frozenset(dir(builtins)) | {"__builtins__"}
 # Looked up a hundred times for a screen of code.

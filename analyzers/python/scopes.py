@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import NamedTuple
 
+from analyzers.named import NamedTuple
 from analyzers.rule import Hit
 
 TYPE_CHECKING = False

@@ -10,13 +10,14 @@ import re
 from collections.abc import Iterator
 
 from analyzers.model import Confidence, Severity
+from analyzers.patterns import lazy
 from analyzers.python.interests import Table
 from analyzers.python.rules import dynamic, exceptions
 from analyzers.rule import Hit, Seen
 from analyzers.secret_rules import named_secrets
 from analyzers.source import Source
 
-TOKEN = re.compile(
+TOKEN = lazy(
     r'''(?P<comment>\#[^\n]*+)
       | """[^"\\]*+(?:(?:\\.|"(?!""))[^"\\]*+)*+(?:""")?
       | \'\'\'[^'\\]*+(?:(?:\\.|'(?!''))[^'\\]*+)*+(?:\'\'\')?
@@ -24,12 +25,12 @@ TOKEN = re.compile(
       | '[^'\\\n]*+(?:\\.[^'\\\n]*+)*+'?''',
     re.VERBOSE | re.DOTALL,
 )
-_DYNAMIC = re.compile(
+_DYNAMIC = lazy(
     r"(?<![\w.])(?:builtins\.|__builtins__\.)?(eval|exec)[ \t]*\(|^[ \t]*(exec)[ \t]+(?=[\w\"'])", re.MULTILINE
 )
-_DEFINITION = re.compile(r"\bdef[ \t]+$")
-_BARE_EXCEPT = re.compile(r"^[ \t]*(except(?:[ \t]|\\\n)*:)", re.MULTILINE)
-_CALL = re.compile(r"(?<![\w.])([A-Za-z_]\w*+(?:\.\w++)++)[ \t]*+\(")
+_DEFINITION = lazy(r"\bdef[ \t]+$")
+_BARE_EXCEPT = lazy(r"^[ \t]*(except(?:[ \t]|\\\n)*:)", re.MULTILINE)
+_CALL = lazy(r"(?<![\w.])([A-Za-z_]\w*+(?:\.\w++)++)[ \t]*+\(")
 _DEF_REACH = 20
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable
 from functools import cached_property
-from typing import Any, TypeVar
 
 from analyzers.capabilities import Wanted
 from analyzers.model import ParseError, Span
@@ -13,7 +12,11 @@ from analyzers.python.scopes import Binding, Scope
 from analyzers.quiet import no_warnings
 from analyzers.source import Source
 
-Node = TypeVar("Node", bound=ast.AST)
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, TypeVar
+
+    Node = TypeVar("Node", bound=ast.AST)
 Placed = ast.expr | ast.stmt | ast.excepthandler | ast.arg | ast.keyword | ast.alias
 
 # What of each kind of node holds more nodes that anybody asks for, by the names of :mod:`ast` of Python 3.8 to 3.15.

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any
 
 from analyzers import capabilities as can
 from analyzers.capabilities import Wanted
@@ -18,6 +17,10 @@ from analyzers.python.names import origins
 from analyzers.python.scopes import Scope
 from analyzers.python.values import argument, text_of
 from analyzers.rule import Rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _OUTBOUND = calls(
     "socket.create_connection socket.socket().connect socket.socket().connect_ex socket.socket().sendto "

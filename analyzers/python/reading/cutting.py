@@ -6,23 +6,24 @@ import ast
 import re
 import textwrap
 from collections.abc import Iterator
-from typing import NamedTuple
 
+from analyzers.named import NamedTuple
+from analyzers.patterns import lazy
 from analyzers.python.reading.patches import Mended, Patch
 from analyzers.python.tokens import TOKEN
 from analyzers.quiet import no_warnings
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
-_BRACKET = re.compile(r"[()\[\]{}]")
-_UNFINISHED = re.compile(r"(?:[-+*/%@&|^<>=~!]|\b(?:and|or|not|in|is|if|else|return|yield|await|lambda|for))\s*$")
-_DOTTED = re.compile(r"\w\.\s*$")
-_BLOCK = re.compile(
+_BRACKET = lazy(r"[()\[\]{}]")
+_UNFINISHED = lazy(r"(?:[-+*/%@&|^<>=~!]|\b(?:and|or|not|in|is|if|else|return|yield|await|lambda|for))\s*$")
+_DOTTED = lazy(r"\w\.\s*$")
+_BLOCK = lazy(
     r"[ \t]*(?:(?:async[ \t]+)?(?:def|for|with)|class|if|elif|else|try|except|finally|while|match|case)\b"
     r"[^#\n]*:\s*(?:#.*)?$"
 )
-_COMPOUND = re.compile(r"[ \t]*(?:(?:async[ \t]+)?(?:def|for|with)|class|if|elif|while|match|case|except)\b")
-_CODE = re.compile(r"^[ \t]*(?:def|class|import|from|return|if|for|while|with|try)\b|[=(]", re.MULTILINE)
-_TRY = re.compile(r"[ \t]*try[ \t]*:")
+_COMPOUND = lazy(r"[ \t]*(?:(?:async[ \t]+)?(?:def|for|with)|class|if|elif|while|match|case|except)\b")
+_CODE = lazy(r"^[ \t]*(?:def|class|import|from|return|if|for|while|with|try)\b|[=(]", re.MULTILINE)
+_TRY = lazy(r"[ \t]*try[ \t]*:")
 
 
 class Open(NamedTuple):

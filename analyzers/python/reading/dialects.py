@@ -8,28 +8,29 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from analyzers.patterns import lazy
 from analyzers.python.reading.patches import Mended, Patch
 from analyzers.python.tokens import code_only
 
-_PRINT = re.compile(
+_PRINT = lazy(
     r"(?:^|(?<=[;:]))[ \t]*(print)([ \t]+)(?![=.,:)\]&|^/%<]|>(?!>)|!=|(?:in|is|and|or|not in|if|else|for)\b)(?=\S)",
     re.MULTILINE,
 )
-_EXEC = re.compile(r"(?:^|(?<=[;:]))[ \t]*(exec)([ \t]+)(?=[\w\"'])(?!(?:in|is|and|or|if)\b)", re.MULTILINE)
-_EXEC_IN = re.compile(r"[ \t]in[ \t]")
-_EXCEPT = re.compile(
+_EXEC = lazy(r"(?:^|(?<=[;:]))[ \t]*(exec)([ \t]+)(?=[\w\"'])(?!(?:in|is|and|or|if)\b)", re.MULTILINE)
+_EXEC_IN = lazy(r"[ \t]in[ \t]")
+_EXCEPT = lazy(
     r"^[ \t]*except[ \t]+([\w.]+(?:[ \t]*,[ \t]*[\w.]+)*|\([^()\n]*\)[ \t]*,[ \t]*\w+)[ \t]*(?=:)", re.MULTILINE
 )
-_RAISE = re.compile(r"(?:^|(?<=[;:]))[ \t]*raise[ \t]+[\w.]+[ \t]*(,)", re.MULTILINE)
-_OCTAL = re.compile(r"(?<![\w.])0(?=[0-7]+(?![\w.]))(?!0*(?![\w.]))")
-_LONG = re.compile(r"(?<![\w.])(?:0[xX][0-9a-fA-F]+|[0-9]+)([lL])(?!\w)")
-_UR = re.compile(r"(?<!\w)([uU])(?=[rR][\"'])")
-_TEMPLATE = re.compile(r"(?<!\w)([tT])(?=[rR]?[\"'])|(?<=[^\w][rR])([tT])(?=[\"'])")
-_LAZY = re.compile(r"^lazy (?=import\b|from\b)", re.MULTILINE)
-_TYPE = re.compile(r"^([ \t]*)type[ \t]+([A-Za-z_]\w*)[ \t]*(?=[=\[])", re.MULTILINE)
-_GENERIC = re.compile(r"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+\w+[ \t]*(\[)", re.MULTILINE)
-_STARRED = re.compile(r"[\[({][ \t]*(\*\*?)[ \t]*[\w.()\[\]]+[ \t]+(?:async[ \t]+)?for[ \t]")
-_FORMAT = re.compile(r"(?<!\w)(?:[fFtT][rR]?|[rR][fFtT])(\"\"\"|'''|\"|')")
+_RAISE = lazy(r"(?:^|(?<=[;:]))[ \t]*raise[ \t]+[\w.]+[ \t]*(,)", re.MULTILINE)
+_OCTAL = lazy(r"(?<![\w.])0(?=[0-7]+(?![\w.]))(?!0*(?![\w.]))")
+_LONG = lazy(r"(?<![\w.])(?:0[xX][0-9a-fA-F]+|[0-9]+)([lL])(?!\w)")
+_UR = lazy(r"(?<!\w)([uU])(?=[rR][\"'])")
+_TEMPLATE = lazy(r"(?<!\w)([tT])(?=[rR]?[\"'])|(?<=[^\w][rR])([tT])(?=[\"'])")
+_LAZY = lazy(r"^lazy (?=import\b|from\b)", re.MULTILINE)
+_TYPE = lazy(r"^([ \t]*)type[ \t]+([A-Za-z_]\w*)[ \t]*(?=[=\[])", re.MULTILINE)
+_GENERIC = lazy(r"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+\w+[ \t]*(\[)", re.MULTILINE)
+_STARRED = lazy(r"[\[({][ \t]*(\*\*?)[ \t]*[\w.()\[\]]+[ \t]+(?:async[ \t]+)?for[ \t]")
+_FORMAT = lazy(r"(?<!\w)(?:[fFtT][rR]?|[rR][fFtT])(\"\"\"|'''|\"|')")
 _MAX_PARAMETERS = 300
 _MAX_FORMAT = 5000
 _MAX_PASSES = 10

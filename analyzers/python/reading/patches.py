@@ -9,9 +9,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from functools import cached_property
-from typing import NamedTuple
 
 from analyzers.model import Span
+from analyzers.named import NamedTuple
 from analyzers.source import Source
 
 

@@ -7,19 +7,19 @@ replaced, its body is looked at block by block. What is left of a bad line are t
 from __future__ import annotations
 
 import ast
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
 from analyzers.deadline import Deadline
+from analyzers.patterns import lazy
 from analyzers.python.reading.cutting import open_at_end
 from analyzers.python.reading.patches import Mended, Patch
 from analyzers.python.tokens import TOKEN, code_only
 from analyzers.quiet import no_warnings
 
-_CLAUSE = re.compile(r"(?:else|elif|except|finally|case)\b|[)\]}]")
-_CALL = re.compile(r"(?<![\w.])[A-Za-z_][\w.]*+[ \t]*+\(")
-_WORD = re.compile(r"(?:async[ \t]+)?\w+")
+_CLAUSE = lazy(r"(?:else|elif|except|finally|case)\b|[)\]}]")
+_CALL = lazy(r"(?<![\w.])[A-Za-z_][\w.]*+[ \t]*+\(")
+_WORD = lazy(r"(?:async[ \t]+)?\w+")
 _CLAUSES = {"elif": "elif 1:", "else": "else:", "except": "except ():", "finally": "finally:", "case": "case _:"}
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _MAX_DEPTH = 24

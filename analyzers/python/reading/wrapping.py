@@ -9,28 +9,27 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 
+from analyzers.patterns import lazy
 from analyzers.python.reading.patches import Mended, Patch
 from analyzers.python.tokens import code_only
 from analyzers.quiet import no_warnings
 
-_FENCE = re.compile(r"[ \t>]*(?:```+|~~~+)[ \t]*([\w+#.-]*)")
+_FENCE = lazy(r"[ \t>]*(?:```+|~~~+)[ \t]*([\w+#.-]*)")
 _PYTHON_FENCES = frozenset({"", "python", "python3", "python2", "py", "py3", "ipython", "pycon", "ipython3"})
-_PROMPT = re.compile(r"([ \t]*)(>>>|\.\.\.)(?: |$)")
-_CELL_PROMPT = re.compile(r"[ \t]*(?:In ?\[[ \d]*\]:|\.{3,}:)[ ]?")
-_CELL_RESULT = re.compile(r"[ \t]*Out ?\[[ \d]*\]:")
-_DIFF_HEAD = re.compile(
-    r"(?:diff --git |index [0-9a-f]{4}|--- |\+\+\+ |@@ |\\ No newline|new file mode|deleted file mode)"
-)
-_MAGIC = re.compile(r"([ \t]*)(%%?[A-Za-z]\w*|!{1,2}|\?{1,2}(?=[\w.]))(.*)$")
-_MAGIC_VALUE = re.compile(r"([ \t]*[\w., ]+=[ \t]*)([!%])(.*)$")
-_HELP = re.compile(r"([ \t]*)[\w.]+\?{1,2}[ \t]*$")
+_PROMPT = lazy(r"([ \t]*)(>>>|\.\.\.)(?: |$)")
+_CELL_PROMPT = lazy(r"[ \t]*(?:In ?\[[ \d]*\]:|\.{3,}:)[ ]?")
+_CELL_RESULT = lazy(r"[ \t]*Out ?\[[ \d]*\]:")
+_DIFF_HEAD = lazy(r"(?:diff --git |index [0-9a-f]{4}|--- |\+\+\+ |@@ |\\ No newline|new file mode|deleted file mode)")
+_MAGIC = lazy(r"([ \t]*)(%%?[A-Za-z]\w*|!{1,2}|\?{1,2}(?=[\w.]))(.*)$")
+_MAGIC_VALUE = lazy(r"([ \t]*[\w., ]+=[ \t]*)([!%])(.*)$")
+_HELP = lazy(r"([ \t]*)[\w.]+\?{1,2}[ \t]*$")
 _RUNS_PYTHON = frozenset({"%time", "%timeit", "%prun", "%memit", "%lprun", "%%time", "%%timeit", "%%prun", "%%capture"})
 _CELL_OF_PYTHON = frozenset({"%%time", "%%timeit", "%%prun", "%%capture", "%%python", "%%python3", "%%memit"})
 _SMART = {
     "\u00a0": " ", "\u2007": " ", "\u202f": " ", "\u3000": " ", "\u200b": " ", "\ufeff": " ", "\x00": " ",
     "\u201c": '"', "\u201d": '"', "\u2018": "'", "\u2019": "'", "\u2028": " ", "\u2029": " ", "\x1a": " ",
 }  # fmt: skip
-_ODD = re.compile(f"[{''.join(_SMART)}\ud800-\udfff]")
+_ODD = lazy(f"[{''.join(_SMART)}\ud800-\udfff]")
 _MANY_LINES = 3
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from analyzers.model import Confidence, Severity
+from analyzers.patterns import lazy
 from analyzers.python.fixed import is_fixed
 from analyzers.python.interests import calls, keywords, methods
 from analyzers.python.names import origins
@@ -28,7 +28,7 @@ _OTHERS = frozenset(
 )
 _SAFE_LOADERS = frozenset({"SafeLoader", "CSafeLoader", "BaseLoader", "CBaseLoader", "FullLoader", "CFullLoader"})
 _FULL_LOADERS = frozenset({"FullLoader", "CFullLoader"})
-_COMMIT = re.compile(r"[0-9a-fA-F]{40}(?:[0-9a-fA-F]{24})?")
+_COMMIT = lazy(r"[0-9a-fA-F]{40}(?:[0-9a-fA-F]{24})?")
 _MIN_DIGITS = 7
 _HUB_USERS = ("transformers", "diffusers", "sentence_transformers")
 _HUB = """

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from analyzers.model import Confidence, Severity, Span
+from analyzers.patterns import lazy
 from analyzers.python.names import origins
 from analyzers.python.scopes import Scope
 from analyzers.rule import Hit, Rule
 
-_HEADER = re.compile(r"except(?:[ \t\f]|\\\n)*:")
+_HEADER = lazy(r"except(?:[ \t\f]|\\\n)*:")
 
 
 def bare_except(handler: ast.ExceptHandler, at: Scope) -> Iterator[Hit]:

@@ -7,22 +7,23 @@ import re
 from collections.abc import Iterator
 
 from analyzers.model import Confidence, Severity
+from analyzers.patterns import lazy
 from analyzers.python.interests import calls, methods
 from analyzers.python.names import origins
 from analyzers.python.scopes import Scope
 from analyzers.rule import Hit, Rule
 
-_UNFINISHED = re.compile(
+_UNFINISHED = lazy(
     r"#\s*(?:\.{2,}|todo\b|fixme\b|xxx\b|implement|your (?:code|logic|implementation)|placeholder|rest of|"
     r"existing code|add (?:your|code|logic|implementation)|(?:code|logic|implementation) (?:here|goes)|stub\b|fill in)",
     re.IGNORECASE,
 )
 _ABSTRACT = frozenset({"abstractmethod", "overload", "abstractproperty"})
-_SECRET_NAME = re.compile(
+_SECRET_NAME = lazy(
     r"(?:^|_)(?:password|passwd|pwd|passphrase|secret|api_?key|private_key|access_token|auth_token)s?$", re.IGNORECASE
 )
 _LEVELS = "debug info warning error critical exception log"
-_SHOWN = re.compile(r"^(?:len|bool|type|hash|mask|redact|hidden)")
+_SHOWN = lazy(r"^(?:len|bool|type|hash|mask|redact|hidden)")
 
 
 def unfinished(node: ast.FunctionDef, at: Scope) -> Iterator[Hit]:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from analyzers.model import Confidence, Severity
+from analyzers.patterns import lazy
 from analyzers.python.interests import calls
 from analyzers.python.names import origins
 from analyzers.python.scopes import Scope
@@ -19,7 +20,7 @@ _PYCRYPTO = " ".join(
 )
 _HAZMAT = "cryptography.hazmat.primitives.hashes.MD5 cryptography.hazmat.primitives.hashes.SHA1"
 _WEAK = frozenset({"md4", "md5", "md2", "sha", "sha1", "ripemd160"})
-_PASSWORD = re.compile(r"passw|passphrase|\bpwd\b|_pwd|pwd_|secret|token|credential", re.IGNORECASE)
+_PASSWORD = lazy(r"passw|passphrase|\bpwd\b|_pwd|pwd_|secret|token|credential", re.IGNORECASE)
 _CRYPT_METHODS = frozenset(f"crypt.METHOD_{name}" for name in ("CRYPT", "MD5", "BLOWFISH"))
 _MIN_ROUNDS = 100_000
 _MIN_SCRYPT = 1 << 14

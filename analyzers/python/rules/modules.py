@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from analyzers.model import Confidence, Severity
+from analyzers.named import NamedTuple
 from analyzers.python.interests import calls, imports
 from analyzers.python.names import origins
 from analyzers.python.scopes import Scope

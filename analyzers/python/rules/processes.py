@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from analyzers.model import Confidence, Severity
+from analyzers.patterns import lazy
 from analyzers.python.fixed import is_fixed
 from analyzers.python.interests import calls, keywords, methods
 from analyzers.python.names import origins
@@ -27,9 +28,9 @@ _NO_SHELL = """
     asyncio.create_subprocess_exec
 """
 _KNOWN = frozenset(f"{_SUBPROCESS} {_SHELLS} {_NO_SHELL}".split())
-_FULL_PATH = re.compile(r"[A-Za-z]:|[\\/.]")
-_GLOBBED = re.compile(r"(?:^|[\s;&|/])(?:chown|chmod|tar|rsync)\s[^;&|]*\*")
-_SHELL_NAMES = re.compile(r"(?:.*/)?(?:ba|da|z|k|fi|a)?sh|(?:.*[\\/])?(?:cmd|powershell|pwsh)(?:\.exe)?", re.IGNORECASE)
+_FULL_PATH = lazy(r"[A-Za-z]:|[\\/.]")
+_GLOBBED = lazy(r"(?:^|[\s;&|/])(?:chown|chmod|tar|rsync)\s[^;&|]*\*")
+_SHELL_NAMES = lazy(r"(?:.*/)?(?:ba|da|z|k|fi|a)?sh|(?:.*[\\/])?(?:cmd|powershell|pwsh)(?:\.exe)?", re.IGNORECASE)
 _COMMAND_FLAGS = frozenset({"-c", "-lc", "-ic", "-xc", "-ec", "/c", "/C", "/k", "-Command", "-EncodedCommand"})
 _MIN_SHELL_WORDS = 3
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from analyzers.model import Confidence, Severity
+from analyzers.patterns import lazy
 from analyzers.python.interests import calls
 from analyzers.python.names import origins
 from analyzers.python.scopes import Scope
@@ -20,7 +21,7 @@ _BANDIT = frozenset(
     "random Random randrange randint choice choices uniform triangular randbytes sample getrandbits".split(" ")
 )
 _OTHERS = "numpy.random.randint numpy.random.choice numpy.random.rand numpy.random.random numpy.random.bytes"
-_SECRET = re.compile(
+_SECRET = lazy(
     r"passw|passphrase|secret|token|\botp|_otp|otp_|api_?key|_key\b|\bkey\b|\bsalt|nonce|session_?id|csrf|captcha|"
     r"\bpin\b|_pin\b|verification|reset_?code|auth|voucher|coupon|invite|credential|\biv\b|crypt|\bcookie",
     re.IGNORECASE,

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Any
 
 from analyzers.model import Confidence, Severity
 from analyzers.python.interests import calls
 from analyzers.python.scopes import Scope
 from analyzers.python.values import argument, text_of
 from analyzers.rule import Hit, Rule
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _MODULES = ("re", "regex")
 _FUNCTIONS = ("compile", "search", "match", "fullmatch", "split", "findall", "finditer", "sub", "subn")

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from analyzers.model import Confidence, Severity
+from analyzers.patterns import lazy
 from analyzers.python.fixed import is_fixed
 from analyzers.python.interests import calls, methods
 from analyzers.python.scopes import Scope
@@ -20,7 +21,7 @@ _MAX_TEXT = 4000
 _OPENINGS = (
     "select", "insert", "update", "delete", "replace", "with", "merge", "drop", "alter", "create", "truncate", "grant",
 )  # fmt: skip
-_STATEMENT = re.compile(
+_STATEMENT = lazy(
     r"""\s*\(?\s*(?:
           (?:select|SELECT)\s[\s\S]{0,3000}?(?:\s|\ufffc|\))(?:from|FROM)(?:\s|\()
         | (?:insert|INSERT)\s+(?:(?:into|INTO|ignore|IGNORE|or|OR|replace|REPLACE)\s+){0,3}\S[\s\S]{0,2000}?
@@ -36,8 +37,8 @@ _STATEMENT = re.compile(
     )""",
     re.VERBOSE,
 )
-_CLAUSE = re.compile(r"\s*(?:where|and|or|order by|group by|having|limit|values|set)\s[^\n]{0,200}", re.IGNORECASE)
-_QUERY_NAME = re.compile(r"(?:^|_)(?:sql|query|stmt|statement|cmd)(?:$|_)", re.IGNORECASE)
+_CLAUSE = lazy(r"\s*(?:where|and|or|order by|group by|having|limit|values|set)\s[^\n]{0,200}", re.IGNORECASE)
+_QUERY_NAME = lazy(r"(?:^|_)(?:sql|query|stmt|statement|cmd)(?:$|_)", re.IGNORECASE)
 _RUN = frozenset(
     """
     execute executemany executescript raw text read_sql read_sql_query query fetch fetchrow fetchval fetch_all

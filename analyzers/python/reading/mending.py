@@ -1,20 +1,20 @@
-"""The stages of reading, each tried where the one before was not enough. Nothing about the text raises.
+"""The stages for a text that is no program as it was sent, each tried where the one before was not enough.
 
-whole -> unwrapped -> other versions -> a cut-off end -> the parts that parse -> nothing but tokens
+unwrapped -> other versions -> a cut-off end -> the parts that parse -> nothing but tokens
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from analyzers.deadline import Deadline
 from analyzers.model import Parse, ParseError
 from analyzers.python.reading import cutting, dialects, windows, wrapping
 from analyzers.python.reading.patches import Mended, MendedSource, Patch
+from analyzers.python.reading.reading import Reading
 from analyzers.python.tree import parse
-from analyzers.source import Source, UndecodableError
+from analyzers.source import Source
 
 _WRAPPINGS: tuple[Callable[[Mended], list[Patch]], ...] = (
     wrapping.characters,
@@ -27,38 +27,8 @@ _WRAPPINGS: tuple[Callable[[Mended], list[Patch]], ...] = (
 _CUT_WORDS = ("never closed", "unterminated", "unexpected EOF", "expected an indented block", "expected 'except'")
 
 
-class Reading(NamedTuple):
-    """What was understood of a text.
-
-    Attributes:
-        module: The tree, if there is any.
-        source: The text as it was sent; it knows where in it the places of the tree are.
-        parse: How much was understood.
-        error: Why the text as it was sent is no program.
-        unparsed: First and last line of each stretch that was not understood.
-    """
-
-    module: ast.Module | None
-    source: Source
-    parse: Parse
-    error: ParseError | None = None
-    unparsed: tuple[tuple[int, int], ...] = ()
-
-
-def read(source: Source, undecodable: UndecodableError | None, deadline: Deadline) -> Reading:
-    """Read a text as far as it goes."""
-    if undecodable is not None:
-        # Which text it is is not known: what is seen of it as plain text is better than nothing, and no more.
-        error = ParseError(1, 1, str(undecodable)[:200])
-        whole = ((1, max(len(source.lines), 1)),)
-        return _mended(source, error, deadline)._replace(parse=Parse.TEXT, unparsed=whole)
-    module = parse(source, source.text)
-    if isinstance(module, ast.Module):
-        return Reading(module, source, Parse.FULL)
-    return _mended(source, module, deadline)
-
-
-def _mended(source: Source, error: ParseError, deadline: Deadline) -> Reading:
+def mend(source: Source, error: ParseError, deadline: Deadline) -> Reading:
+    """Read as much as there is of a text that did not parse, for the reason given."""
     mended, last = _unwrapped(Mended(source), error, deadline)
     if isinstance(last, ast.Module):
         return Reading(last, MendedSource(mended), Parse.REPAIRED, error)
