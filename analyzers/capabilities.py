@@ -6,8 +6,8 @@ that is made while it runs (``dynamic.code``) can want more.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable
-from pathlib import PurePosixPath
 
 from analyzers.model import Confidence, Finding, Severity, Span
 from analyzers.named import NamedTuple
@@ -87,13 +87,8 @@ def _why(capability: str, allowed: Allowed) -> str | None:
 
 
 def _is_below(path: str, folder: str) -> bool:
-    parts: list[str] = []
-    for part in PurePosixPath(path).parts:
-        if part == "..":
-            parts = parts[:-1] if len(parts) > 1 else parts
-        else:
-            parts.append(part)
-    return PurePosixPath(*parts).is_relative_to(folder)
+    place, above = posixpath.normpath(path), posixpath.normpath(folder)
+    return place == above or place.startswith(above.rstrip("/") + "/")
 
 
 def _finding(wanted: Wanted, why: str) -> Finding:

@@ -154,7 +154,7 @@ class _Worker:
 
     def __init__(self, memory_bytes: int) -> None:
         # Isolated mode ignores PYTHON* and the working directory; what this process can import, the worker can.
-        path = json.dumps([_PACKAGE_ROOT, *(entry for entry in sys.path if os.path.isabs(entry))])  # noqa: PTH117 - a str
+        path = json.dumps([_PACKAGE_ROOT, *(entry for entry in sys.path if os.path.isabs(entry))])
         self._process = subprocess.Popen(
             [sys.executable, "-I", "-X", "utf8", "-c", _START, path, str(memory_bytes)],
             stdin=subprocess.PIPE,

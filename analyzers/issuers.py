@@ -5,7 +5,6 @@ Formats are from the issuers' own documentation, as of 2026.
 
 from __future__ import annotations
 
-import base64
 import binascii
 from itertools import pairwise
 
@@ -61,12 +60,15 @@ def _is_encoded_jwt(token: str) -> bool:
     return b".eyJ" in _decoded(token)
 
 
+_URL_SAFE = str.maketrans("-_", "+/")
+
+
 def _decoded(text: str) -> bytes:
     text = text.rstrip("=")
     if len(text) % 4 == 1:
         return b""
     try:
-        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))
+        return binascii.a2b_base64(text.translate(_URL_SAFE) + "=" * (-len(text) % 4))
     except (binascii.Error, ValueError):
         return b""
 

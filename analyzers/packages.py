@@ -6,15 +6,14 @@ a list of what is popular, of the month it says.
 
 from __future__ import annotations
 
+import os
 import re
-import zlib
 from bisect import bisect_left
 from functools import cache
-from pathlib import Path
 
 from analyzers.named import NamedTuple
 
-_FILE = Path(__file__).with_name("pypi.zlib")
+_FILE = os.path.join(os.path.dirname(__file__), "pypi.zlib")
 _POPULAR = 4000
 """So many of the most downloaded are worth imitating."""
 _LEAST_IMITATED = 5
@@ -84,7 +83,10 @@ class Listing(NamedTuple):
 @cache
 def listing() -> Listing:
     """Read the list. Raises OSError where the file is not there."""
-    month, *names = zlib.decompress(_FILE.read_bytes()).decode().split("\n")
+    import zlib  # noqa: PLC0415 - only where something beyond Python's own is imported
+
+    with open(_FILE, "rb") as file:
+        month, *names = zlib.decompress(file.read()).decode().split("\n")
     return Listing(month, {name: rank for rank, name in enumerate(names)}, sorted(names))
 
 

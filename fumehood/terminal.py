@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TextIO
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import TextIO
 
 
 def wants_color(stream: TextIO, asked: str) -> bool:

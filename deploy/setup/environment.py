@@ -41,6 +41,8 @@ def prepare(clone: Path, level: str) -> Path:
         with timed(".venv: fumehood itself"):
             # The back end is among the packages, so building fetches nothing.
             install(installer, "--no-deps", "--no-build-isolation", "--editable", clone, why="installing fumehood")
+        # An editable install compiles nothing, and where PYTHONDONTWRITEBYTECODE is set no start ever would.
+        ask(python, "-I", "-m", "compileall", "-q", *(clone / name for name in ("sandbox", "analyzers", "fumehood")))
         for name in {"service", level}:
             places.replace_text(venv / f".fumehood-{name}", _identity(clone, name, _who(venv)))
     return python

@@ -6,17 +6,19 @@ could only be analysed in part and showed nothing.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 
 from analyzers import Choice, Report, Severity, UnknownLanguageError, Verdict, analyze, languages
 from analyzers.languages import AUTO
 from fumehood.commands import source
 from fumehood.commands.project import ConfigurationError, Project, modules_beside, project_of
 from fumehood.terminal import wants_color
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from argparse import Namespace
 
 CLEAN, FOUND, UNKNOWN = 0, 1, 2
 _SECONDS = 60.0
@@ -25,7 +27,7 @@ _MOST_ROUNDS = 10
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "site-packages"})
 
 
-def main(args: argparse.Namespace) -> int:
+def main(args: Namespace) -> int:
     """Print one report for each source and give the exit code."""
     unread = 0
     reports = []
@@ -46,7 +48,7 @@ def main(args: argparse.Namespace) -> int:
             print(f"fumehood: {name}: {reason}", file=sys.stderr)
     # With --fix, what comes out for standard input is the fixed source; the report must not be mixed into it.
     stream = sys.stderr if args.fix and source.STDIN in args.paths else sys.stdout
-    alone = len(args.paths) == 1 and not Path(args.paths[0]).is_dir()
+    alone = len(args.paths) == 1 and not os.path.isdir(args.paths[0])
     stream.write(_render(reports, args, alone=alone, color=wants_color(stream, args.color)))
     if any(report.verdict is Verdict.FAIL for report in reports):
         return UNKNOWN if unread else FOUND
@@ -58,32 +60,32 @@ class UnwritableError(Exception):
     """The source cannot be written back as it was read."""
 
 
-def _sources(paths: Iterable[str], args: argparse.Namespace) -> Iterator[str]:
+def _sources(paths: Iterable[str], args: Namespace) -> Iterator[str]:
     """Every file named, and in folders every file whose suffix is that of a language there is an analyser for."""
     seen = set()
     for path in paths:
-        for name in _below(path, args) if path != source.STDIN and Path(path).is_dir() else (path,):
+        for name in _below(path, args) if path != source.STDIN and os.path.isdir(path) else (path,):
             if name not in seen:
                 seen.add(name)
                 yield name
 
 
-def _below(folder: str, args: argparse.Namespace) -> Iterator[str]:
+def _below(folder: str, args: Namespace) -> Iterator[str]:
     known = languages()
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED_FOLDERS)
         for name in sorted(files):
-            path = Path(place, name)
-            read = source.readable(name) in known and path.is_file()
+            path = os.path.join(place, name)
+            read = source.readable(name) in known and os.path.isfile(path)
             if read and not _project(args, path).excludes(path):
-                yield str(path)
+                yield os.path.normpath(path)
 
 
-def _project(args: argparse.Namespace, path: Path) -> Project:
+def _project(args: Namespace, path: str) -> Project:
     return Project() if args.no_project else project_of(path)
 
 
-def _choice(args: argparse.Namespace, project: Project, path: Path | None) -> Choice:
+def _choice(args: Namespace, project: Project, path: str | None) -> Choice:
     """What the project decided; what was typed wins."""
     decided = project.choice(path)
     select = tuple(selector for selectors in args.select or () for selector in selectors)
@@ -91,12 +93,12 @@ def _choice(args: argparse.Namespace, project: Project, path: Path | None) -> Ch
     return decided._replace(select=select or decided.select, ignore=(*decided.ignore, *ignore))
 
 
-def _check(name: str, args: argparse.Namespace) -> Report:
+def _check(name: str, args: Namespace) -> Report:
     content = source.read_bytes(name)
     language = args.language or (name != source.STDIN and source.readable(name)) or AUTO
 
-    path = None if name == source.STDIN else Path(name)
-    project = _project(args, path or Path())
+    path = None if name == source.STDIN else name
+    project = _project(args, path or os.curdir)
     choice = _choice(args, project, path)
 
     def look(code: bytes) -> Report:
@@ -110,7 +112,7 @@ def _check(name: str, args: argparse.Namespace) -> Report:
             seconds=_SECONDS,
             quotes=args.format == "text",
             choice=choice,
-            modules=modules_beside(path or Path("-")),
+            modules=modules_beside(path or "-"),
         )
 
     report = look(content)
@@ -121,7 +123,7 @@ def _check(name: str, args: argparse.Namespace) -> Report:
         sys.stdout.buffer.write(fixed)
         sys.stdout.buffer.flush()
     elif fixed != content:
-        _replace(Path(name), fixed)
+        _replace(name, fixed)
     return report
 
 
@@ -145,12 +147,13 @@ def _fix(content: bytes, report: Report, look: Callable[[bytes], Report]) -> tup
     return content, report
 
 
-def _replace(path: Path, content: bytes) -> None:
+def _replace(name: str, content: bytes) -> None:
     """Put the new content in the file's place at once, so that no crash leaves half of it."""
     import shutil
     import tempfile
+    from pathlib import Path
 
-    path = path.resolve()
+    path = Path(name).resolve()
     with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as new:
         try:
             new.write(content)
@@ -162,7 +165,7 @@ def _replace(path: Path, content: bytes) -> None:
             raise
 
 
-def _render(reports: list[Report], args: argparse.Namespace, *, alone: bool, color: bool) -> str:
+def _render(reports: list[Report], args: Namespace, *, alone: bool, color: bool) -> str:
     from analyzers import render
 
     one_or_many = reports[0] if alone and reports else reports

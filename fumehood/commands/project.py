@@ -7,17 +7,23 @@ It is looked for upward from each file that is checked. A key that nobody knows 
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from functools import cache
-from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple
 
 from analyzers import Choice, Severity, engines
 from analyzers.choice import ALL
+from analyzers.named import NamedTuple
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 _TABLE = "tool.fumehood"
 _FILE = "pyproject.toml"
 _ROOTS = frozenset({_FILE, "setup.py", "setup.cfg", ".git", ".hg"})
 _MOST_FOLDERS = 8
+# Paths are texts here: pathlib's import alone takes longer than to check a file.
+_Path = str | os.PathLike[str]
 
 
 class ConfigurationError(ValueError):
@@ -27,7 +33,7 @@ class ConfigurationError(ValueError):
 class Project(NamedTuple):
     """The decisions of one file, and the folder that its patterns are relative to."""
 
-    root: Path = Path()
+    root: str = ""
     select: tuple[str, ...] = (ALL,)
     ignore: tuple[str, ...] = ()
     per_file_ignores: tuple[tuple[str, tuple[str, ...]], ...] = ()
@@ -36,7 +42,7 @@ class Project(NamedTuple):
     engines: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
 
-    def choice(self, path: Path | None) -> Choice:
+    def choice(self, path: _Path | None) -> Choice:
         """What is wanted of one file; None is standard input."""
         ignore = list(self.ignore)
         for pattern, selectors in self.per_file_ignores:
@@ -44,63 +50,72 @@ class Project(NamedTuple):
                 ignore += selectors
         return Choice(self.select, tuple(ignore), self.severity)
 
-    def excludes(self, path: Path) -> bool:
+    def excludes(self, path: _Path) -> bool:
         """Whether a file below a folder is to be passed over."""
         return any(self._fits(path, pattern) for pattern in self.exclude)
 
-    def _fits(self, path: Path, pattern: str) -> bool:
-        try:
-            relative = PurePosixPath(path.resolve().relative_to(self.root))
-        except ValueError:
-            return False
-        return any(fits(PurePosixPath(*relative.parts[:end]), pattern) for end in range(1, len(relative.parts) + 1))
+    def _fits(self, path: _Path, pattern: str) -> bool:
+        below = os.path.relpath(os.path.realpath(path), self.root)
+        parts = below.split(os.sep)
+        return parts[0] != os.pardir and any(fits(parts[:end], pattern) for end in range(1, len(parts) + 1))
 
 
-def fits(path: PurePosixPath, pattern: str) -> bool:
-    """Whether a path, or the name at its end where the pattern has no slash, fits a glob; ``**`` is any folders."""
+def fits(names: Sequence[str], pattern: str) -> bool:
+    """Whether the parts of a path, or the last of them where the pattern has no slash, fit a glob.
+
+    ``**`` is any folders.
+    """
     parts = pattern.strip("/").split("/")
     if len(parts) == 1 and not pattern.startswith("/"):
-        return path.match(parts[0])
-    return _fits(path.parts, tuple(parts))
+        return _is_like(names[-1], parts[0])
+    return _fits(names, parts)
 
 
-def _fits(names: tuple[str, ...], parts: tuple[str, ...]) -> bool:
+def _is_like(name: str, pattern: str) -> bool:
+    from fnmatch import fnmatchcase
+
+    return fnmatchcase(name, pattern)
+
+
+def _fits(names: Sequence[str], parts: Sequence[str]) -> bool:
     if not parts:
         return not names
     if parts[0] == "**":
         return any(_fits(names[at:], parts[1:]) for at in range(len(names) + 1))
-    return bool(names) and PurePosixPath(names[0]).match(parts[0]) and _fits(names[1:], parts[1:])
+    return bool(names) and _is_like(names[0], parts[0]) and _fits(names[1:], parts[1:])
 
 
-def project_of(name: Path) -> Project:
+def project_of(name: _Path) -> Project:
     """The decisions for one file or folder. Raises ConfigurationError."""
-    place = name.resolve()
-    return _project(place if place.is_dir() else place.parent)
+    place = os.path.realpath(name)
+    return _project(place if os.path.isdir(place) else os.path.dirname(place))
 
 
-def modules_beside(name: Path) -> frozenset[str]:
+def modules_beside(name: _Path) -> frozenset[str]:
     """The modules that a file can import from its own folder, and from those above up to the root of its project."""
-    return _modules(name.resolve().parent, _MOST_FOLDERS)
+    return _modules(os.path.dirname(os.path.realpath(name)), _MOST_FOLDERS)
 
 
 @cache
-def _modules(folder: Path, most: int) -> frozenset[str]:
+def _modules(folder: str, most: int) -> frozenset[str]:
     try:
         with os.scandir(folder) as entries:
             names = frozenset(entry.name for entry in entries)
     except OSError:
         return frozenset()
     here = frozenset(name.partition(".")[0] for name in names if name.isidentifier() or name.endswith((".py", ".so")))
-    if folder.name == "src" or not names.isdisjoint(_ROOTS) or most == 0 or folder == folder.parent:
-        return here | (_modules(folder / "src", 0) if "src" in names and folder.name != "src" else frozenset())
-    return here | _modules(folder.parent, most - 1)
+    above, own = os.path.split(folder)
+    if own == "src" or not names.isdisjoint(_ROOTS) or most == 0 or folder == above:
+        return here | (_modules(os.path.join(folder, "src"), 0) if "src" in names and own != "src" else frozenset())
+    return here | _modules(above, most - 1)
 
 
 @cache
-def _project(folder: Path) -> Project:
-    file = folder / _FILE
+def _project(folder: str) -> Project:
+    file = os.path.join(folder, _FILE)
     try:
-        text = file.read_bytes()
+        with open(file, "rb") as stream:
+            text = stream.read()
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         text = b""
     # Most of these files are about other things, and reading TOML costs a start more than looking for a word.
@@ -108,10 +123,11 @@ def _project(folder: Path) -> Project:
         decided = _read(file, text)
         if decided is not None:
             return decided
-    return Project() if folder == folder.parent else _project(folder.parent)
+    above = os.path.dirname(folder)
+    return Project() if folder == above else _project(above)
 
 
-def _read(file: Path, text: bytes) -> Project | None:
+def _read(file: str, text: bytes) -> Project | None:
     import tomllib
 
     try:
@@ -121,12 +137,12 @@ def _read(file: Path, text: bytes) -> Project | None:
     if table is None:
         return None
     try:
-        return _checked(file.parent, table)
+        return _checked(os.path.dirname(file), table)
     except ValueError as error:
         raise ConfigurationError(f"{file}: {error}") from error
 
 
-def _checked(root: Path, table: Any) -> Project:  # noqa: ANN401 - TOML
+def _checked(root: str, table: Any) -> Project:  # noqa: ANN401 - TOML
     if not isinstance(table, dict):
         raise ValueError(f"{_TABLE}: a table is needed")  # noqa: TRY004 - told as every other mistake in the file
     known = {"select", "ignore", "per-file-ignores", "severity", "fail-on", "engines", "exclude"}

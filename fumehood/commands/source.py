@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from pathlib import Path, PurePath
 
 STDIN = "-"
 PROGRAMS = {".py": "python", ".pyi": "python", ".pyw": "python", ".sh": "bash", ".bash": "bash", ".go": "go"}
@@ -20,7 +20,10 @@ READABLE = {
 
 def read_bytes(name: str) -> bytes:
     """What is in the file, or all of standard input for ``-``. Raises OSError."""
-    return sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
+    if name == STDIN:
+        return sys.stdin.buffer.read()
+    with open(name, "rb") as stream:
+        return stream.read()
 
 
 def read(name: str) -> str:
@@ -40,7 +43,7 @@ def read(name: str) -> str:
 
 def language(name: str, text: str, *, default: str) -> str:
     """The language of a program by the file's suffix, else by its ``#!`` line, else ``default``."""
-    suffix = PurePath(name).suffix.lower()
+    suffix = _suffix(name)
     if name != STDIN and suffix in PROGRAMS:
         return PROGRAMS[suffix]
     if not text.removeprefix("\ufeff").startswith("#!"):
@@ -52,7 +55,11 @@ def language(name: str, text: str, *, default: str) -> str:
 
 def readable(name: str) -> str | None:
     """The language of a file to analyse by its name, or None where that says nothing."""
-    path = PurePath(name)
-    if path.name.startswith(".env"):
+    last = os.path.basename(name)
+    if last.startswith(".env"):
         return "text"
-    return READABLE.get(path.suffix.lower() or path.name.lower())
+    return READABLE.get(_suffix(last) or last.lower())
+
+
+def _suffix(name: str) -> str:
+    return os.path.splitext(name)[1].lower()

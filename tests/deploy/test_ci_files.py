@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from fumehood.cli import _parser
+from fumehood.arguments import parser_for
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,7 +28,7 @@ def test_every_hook_is_a_command_that_there_is() -> None:
         program, *argv = hook["entry"].split()
         assert program == "fumehood"
         assert hook["language"] == "python"
-        assert _parser().parse_args([*argv, "a.py"]).paths == ["a.py"]
+        assert parser_for(argv).parse_args([*argv, "a.py"]).paths == ["a.py"]
 
 
 def action(tmp_path: Path, **inputs: str) -> list[str]:
@@ -55,7 +55,7 @@ def test_the_action_checks_what_it_is_told(tmp_path: Path) -> None:
     asked = {"paths": "a.py b/*", "format": "sarif", "fail-on": "high", "args": "--select FH2"}
     argv = action(tmp_path, **asked)
     assert argv == ["check", "--format", "sarif", "--fail-on", "high", "--select", "FH2", "--", "a.py", "b/*"]
-    args = _parser().parse_args(argv)
+    args = parser_for(argv).parse_args(argv)
     assert (args.paths, args.format, args.fail_on, args.select) == (["a.py", "b/*"], "sarif", "high", [["FH2"]])
     assert action(tmp_path, output="report.txt") == []
     assert (tmp_path / "report.txt").read_text(encoding="utf-8").startswith("check\n")

@@ -12,7 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from fumehood.cli import main
+from fumehood.arguments import parser_for
+from fumehood.cli import main, parsed
 
 CLEAN = "x = 1\n"
 BARE = "try:\n    x = 1\nexcept:\n    x = 2\n"
@@ -175,3 +176,9 @@ def test_check_loads_no_web_framework() -> None:
         check=True,
     )
     assert done.stderr == "0 []\n"
+
+
+@pytest.mark.parametrize("words", [["check"], ["check", "-"], ["check", "a.py", "b"]])
+def test_what_is_read_by_hand_is_what_the_parser_gives(words: list[str]) -> None:
+    """The quick way to read a plain check knows every option's default."""
+    assert vars(parsed(words)) == vars(parser_for(words).parse_args(words))

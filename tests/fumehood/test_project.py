@@ -6,7 +6,7 @@ import io
 import json
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -136,4 +136,4 @@ def test_a_mistake_is_an_error_that_names_the_key(check: Check, text: str, key: 
 )  # fmt: skip
 def test_globs(path: str, pattern: str, matches: bool) -> None:  # noqa: FBT001 - a table's column
     """A name anywhere, or a path from the root; ``**`` is any number of folders."""
-    assert fits(PurePosixPath(path), pattern) is matches
+    assert fits(path.split("/"), pattern) is matches

@@ -18,25 +18,24 @@ _HOLE = "\ufffc"
 """Stands for a value in the text of a statement."""
 _MAX_PARTS = 200
 _MAX_TEXT = 4000
-_OPENINGS = (
-    "select", "insert", "update", "delete", "replace", "with", "merge", "drop", "alter", "create", "truncate", "grant",
-)  # fmt: skip
-_STATEMENT = lazy(
-    r"""\s*\(?\s*(?:
-          (?:select|SELECT)\s[\s\S]{0,3000}?(?:\s|\ufffc|\))(?:from|FROM)(?:\s|\()
-        | (?:insert|INSERT)\s+(?:(?:into|INTO|ignore|IGNORE|or|OR|replace|REPLACE)\s+){0,3}\S[\s\S]{0,2000}?
-              (?:values|VALUES|select|SELECT|set|SET)\b
-        | (?:replace|REPLACE)\s+(?:(?:into|INTO)\s+)?\S[\s\S]{0,2000}?(?:values|VALUES)\b
-        | (?:delete|DELETE)\s+(?:from|FROM)\s+\S
-        | (?:update|UPDATE)\s+\S{1,200}(?:\s+(?:as|AS)\s+\S{1,99})?\s+(?:set|SET)\s
-        | (?:with|WITH)\s+(?:(?:recursive|RECURSIVE)\s+)?\S{1,200}\s*(?:\([^)]{0,500}\)\s*)?(?:as|AS)\s*\(
-        | (?:merge|MERGE)\s+(?:into|INTO)\s
-        | (?:drop|DROP|alter|ALTER|create|CREATE|truncate|TRUNCATE)\s+
-              (?:table|TABLE|database|DATABASE|user|USER|index|INDEX|view|VIEW|schema|SCHEMA|role|ROLE)\s
-        | (?:grant|GRANT)\s[^\n]{1,200}\s(?:on|ON|to|TO)\s
-    )""",
-    re.VERBOSE,
-)
+# What a statement of each kind looks like, in lower case, from its first word on.
+_STATEMENTS = {
+    "select": lazy(r"select\s[\s\S]{0,3000}?[\s\ufffc)]from[\s(]"),
+    "insert": lazy(r"insert\s+(?:(?:into|ignore|or|replace)\s+){0,3}\S[\s\S]{0,2000}?(?:values|select|set)\b"),
+    "replace": lazy(r"replace\s+(?:into\s+)?\S[\s\S]{0,2000}?values\b"),
+    "delete": lazy(r"delete\s+from\s+\S"),
+    "update": lazy(r"update\s+\S{1,200}(?:\s+as\s+\S{1,99})?\s+set\s"),
+    "with": lazy(r"with\s+(?:recursive\s+)?\S{1,200}\s*(?:\([^)]{0,500}\)\s*)?as\s*\("),
+    "merge": lazy(r"merge\s+into\s"),
+    "grant": lazy(r"grant\s[^\n]{1,200}\s(?:on|to)\s"),
+    **dict.fromkeys(
+        ("drop", "alter", "create", "truncate"),
+        lazy(r"\w+\s+(?:table|database|user|index|view|schema|role)\s"),
+    ),
+}
+_OPENINGS = tuple(_STATEMENTS)
+_MARGIN = " \t\n("
+_FIRST = lazy(r"[A-Za-z]+")
 _CLAUSE = lazy(r"\s*(?:where|and|or|order by|group by|having|limit|values|set)\s[^\n]{0,200}", re.IGNORECASE)
 _QUERY_NAME = lazy(r"(?:^|_)(?:sql|query|stmt|statement|cmd)(?:$|_)", re.IGNORECASE)
 _RUN = frozenset(
@@ -72,7 +71,7 @@ def sql_built(node: ast.expr | ast.AugAssign, at: Scope) -> Iterator[Hit]:
     if isinstance(node, ast.AugAssign):
         if not (_CLAUSE.match(statement) and _HOLE in statement and _names_a_query(node.target)):
             return
-    elif not _STATEMENT.match(statement):
+    elif not _is_statement(statement):
         return
     if any(isinstance(value, (ast.List, ast.Set)) for value in values):
         return  # a sum of a text and a list is no text
@@ -84,6 +83,16 @@ def sql_built(node: ast.expr | ast.AugAssign, at: Scope) -> Iterator[Hit]:
         return
     confidence = Confidence.MEDIUM if runs or _is_quoted(statement) else Confidence.LOW
     yield at.hit(node, "a value becomes part of the text of an SQL statement", confidence=confidence)
+
+
+def _is_statement(text: str) -> bool:
+    """Whether a text is SQL. Its first word is in one case, as nobody begins a sentence."""
+    text = text.lstrip(_MARGIN)
+    word = _FIRST.match(text)
+    if word is None or not (word[0].islower() or word[0].isupper()):
+        return False
+    pattern = _STATEMENTS.get(word[0].lower())
+    return pattern is not None and pattern.match(text.lower()) is not None
 
 
 def _inner(node: ast.AST) -> Iterator[ast.AST]:
@@ -141,7 +150,7 @@ def _texts(node: ast.expr) -> tuple[list[str], list[ast.expr]] | None:
         part = stack.pop()
         match part:
             case ast.Constant(value=str(text)):
-                if not parts and not text.lstrip(" \t\n(").lower().startswith(_OPENINGS) and not _CLAUSE.match(text):
+                if not parts and not text.lstrip(_MARGIN).lower().startswith(_OPENINGS) and not _CLAUSE.match(text):
                     return None
                 parts.append(text)
             case ast.BinOp(op=ast.Add()):
