@@ -24,6 +24,8 @@ KNOWN = (OUTBOUND, LISTEN, PROCESSES, READ, WRITE, ENVIRONMENT, DYNAMIC)
 
 MOST = 24
 """More places that are written to are told as ``fs.write`` alone."""
+_MOST_PATH = 200
+_DEVICES = frozenset({"/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/stdin", "/dev/stdout", "/dev/stderr"})
 _LABEL = Label("FH720", "unmet-capability", Severity.INFO, Confidence.MEDIUM)
 PAGE = Page(
     *_LABEL,
@@ -48,6 +50,18 @@ class Allowed(NamedTuple):
     processes: int = 1
     writable_paths: tuple[str, ...] = ()
     """Absolute paths below which files may be written."""
+
+
+def touched(capability: str, path: str | None) -> str | None:
+    """Give the capability with the file it is about where that is an absolute path; None for a device of no content.
+
+    ``path`` is None where it is not known before the code runs.
+    """
+    if path in _DEVICES:
+        return None
+    if path is None or not path.startswith("/") or len(path) > _MOST_PATH or not path.isprintable():
+        return capability
+    return f"{capability}:{path}"
 
 
 def collected(wanted: Iterable[Wanted]) -> tuple[Wanted, ...]:

@@ -86,7 +86,6 @@ _DYNAMIC = calls(
 )
 _READ_ONLY_MODES = frozenset("rbtU")
 _FLAGS_THAT_WRITE = frozenset({"O_WRONLY", "O_RDWR", "O_CREAT", "O_APPEND", "O_TRUNC"})
-_MOST_PATH = 200
 
 
 def _note(scope: Scope, capability: str, node: ast.AST) -> None:
@@ -101,7 +100,7 @@ def _wants(capability: str) -> Callable[[ast.AST, Scope], None]:
 
 
 def _writes(node: ast.Call, at: Scope) -> None:
-    _note(at, _placed(can.WRITE, node.args[0] if node.args else None, at), node)
+    _write(node, node.args[0] if node.args else None, at)
 
 
 def _starts(node: ast.Call, at: Scope) -> None:
@@ -128,14 +127,13 @@ def _opens(node: ast.Call, at: Scope) -> None:
     if reads:
         _note(at, can.READ, node)
     if writes:
-        _note(at, _placed(can.WRITE, path, at), node)
+        _write(node, path, at)
 
 
-def _placed(capability: str, path: ast.expr | None, at: Scope) -> str:
-    said = text_of(path, at) if path is not None else None
-    if said is None or not said.startswith("/") or len(said) > _MOST_PATH or not said.isprintable():
-        return capability
-    return f"{capability}:{said}"
+def _write(node: ast.Call, path: ast.expr | None, at: Scope) -> None:
+    capability = can.touched(can.WRITE, text_of(path, at) if path is not None else None)
+    if capability is not None:
+        _note(at, capability, node)
 
 
 def _interest(what: str, check: Callable[..., Any], *on: object) -> Rule:
