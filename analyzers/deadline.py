@@ -18,3 +18,7 @@ class Deadline:
     def left(self) -> float:
         """Seconds that remain; infinity where there is no deadline."""
         return float("inf") if self._at is None else max(0.0, self._at - time.monotonic())
+
+    def share(self, part: float) -> Deadline:
+        """Return a nearer deadline, for one step of several: after this part of the seconds that remain."""
+        return self if self._at is None else Deadline(self.left() * part)

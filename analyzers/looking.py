@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from analyzers.capabilities import Wanted
+from analyzers.capabilities import Wanted, collected
 from analyzers.deadline import Deadline
 from analyzers.model import Confidence, Finding, Fix, Parse, ParseError, Severity, Span
 from analyzers.named import NamedTuple
@@ -30,6 +30,15 @@ def _nothing() -> None:
 
 def _no_fix(_: Finding) -> Fix | None:
     return None
+
+
+_LESS = {Confidence.HIGH: Confidence.MEDIUM, Confidence.MEDIUM: Confidence.LOW, Confidence.LOW: Confidence.LOW}
+
+
+def less_sure(seen: Seen) -> Seen:
+    """Lower the confidence of what was seen in a text that had to be mended."""
+    confidence = _LESS[seen.hit.confidence or seen.label.confidence]
+    return seen._replace(hit=seen.hit._replace(confidence=confidence))
 
 
 class Import(NamedTuple):
@@ -101,6 +110,13 @@ class Look:
                     return
         except Exception as error:  # noqa: BLE001 - a rule meets hostile text; whatever it raises is told, not thrown
             self.notes.append(crashed(rule, 1, type(error).__name__))
+
+    def want(self, search: Callable[[], Iterable[Wanted]]) -> None:
+        """Keep what the code wants to do. A search that raises is told like a rule that does."""
+        try:
+            self.wanted = collected(search())
+        except Exception as error:  # noqa: BLE001 - as above
+            self.notes.append(crashed("the search for capabilities", 1, type(error).__name__))
 
 
 def crashed(rule: str, line: int, reason: str) -> Seen:

@@ -131,6 +131,7 @@ class Suppressions:
     ) -> None:
         self.unexplained: list[Seen] = []
         self._by_line: dict[int, frozenset[str]] = {}
+        # Words are found faster one by one than by a pattern that looks for any of them in either case.
         lowered = text.lower()
         if not any(word in lowered for word in _MARKERS):
             return

@@ -9,7 +9,7 @@ from analyzers.patterns import lazy
 from analyzers.rule import Hit, Rule
 from analyzers.source import Source
 
-_DIRECTION = lazy("[\u202a-\u202e\u2066-\u2069\u200f]")
+_DIRECTION = lazy("[\u202a-\u202e\u2066-\u2069\u200e\u200f]")
 
 
 def text_direction(source: Source) -> Iterator[Hit]:
@@ -35,7 +35,7 @@ RULES: tuple[Rule, ...] = (
         confidence=Confidence.MEDIUM,
         cwe=838,
         check=text_direction,
-        also=("B613",),
+        also=("B613", "G116"),
         hits=("access = 'user\u202e \u2066# only admins\u2069 \u2066'\n",),
         misses=("x = '\\u202e'\n", "name = 'Jos\u00e9'\n"),
     ),

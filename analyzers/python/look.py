@@ -8,8 +8,8 @@ from functools import cache
 from analyzers.capabilities import collected
 from analyzers.deadline import Deadline
 from analyzers.languages import languages
-from analyzers.looking import Look
-from analyzers.model import Confidence, Finding, Fix, Parse
+from analyzers.looking import Look, less_sure
+from analyzers.model import Finding, Fix, Parse
 from analyzers.python import hardcoded, rules, tokens
 from analyzers.python.dispatch import dispatch
 from analyzers.python.embedded import embedded
@@ -44,7 +44,7 @@ def look(source: Source, undecodable: UndecodableError | None, deadline: Deadlin
         if tree.commands and "bash" in languages():
             found.blocks = embedded(tree)
     if reading.parse is not Parse.FULL:
-        found.seen = [_less_sure(seen) for seen in found.seen]
+        found.seen = [less_sure(seen) for seen in found.seen]
     if reading.unparsed:
         known = {(seen.label.id, seen.hit.span.line) for seen in found.seen}
         lost = {line for first, last in reading.unparsed for line in range(first, last + 1)}
@@ -54,15 +54,6 @@ def look(source: Source, undecodable: UndecodableError | None, deadline: Deadlin
 
         bandit_engine.run(found, source, tree, deadline)
     return found
-
-
-_LESS = {Confidence.HIGH: Confidence.MEDIUM, Confidence.MEDIUM: Confidence.LOW, Confidence.LOW: Confidence.LOW}
-
-
-def _less_sure(seen: Seen) -> Seen:
-    """Lower the confidence of what was seen in a text that had to be mended."""
-    confidence = _LESS[seen.hit.confidence or seen.label.confidence]
-    return seen._replace(hit=seen.hit._replace(confidence=confidence))
 
 
 def _unseen(seen: Iterable[Seen], lost: set[int], known: set[tuple[str, int]]) -> Iterator[Seen]:
