@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _UNITS = {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-_ENGINES = ("bandit",)
+_ENGINES = ("bandit", "shellcheck")
 _SEVERITIES = ("high", "medium", "low", "info")
 _FORMATS = ("text", "json", "compact", "lines", "sarif", "github", "junit")
 

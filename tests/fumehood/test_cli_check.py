@@ -79,13 +79,13 @@ def test_folders_are_searched(check: Check) -> None:
     Path("a/run.sh").write_text("ls\n", encoding="utf-8")
     code, out, _ = check("--format", "json", ".", "a/b/x.py")
     assert code == 1
-    assert sorted(report["file"] for report in json.loads(out)) == ["a/b/x.py"]
+    assert sorted(report["file"] for report in json.loads(out)) == ["a/b/x.py", "a/run.sh"]
 
 
 def test_a_language_without_an_analyser_is_not_passed(check: Check) -> None:
-    """A script that was named and cannot be analysed is not clean."""
-    Path("run.sh").write_text("ls\n", encoding="utf-8")
-    code, _, err = check("run.sh")
+    """A program that was named and cannot be analysed is not clean."""
+    Path("run.f90").write_text("end\n", encoding="utf-8")
+    code, _, err = check("--language", "fortran", "run.f90")
     assert (code, "known: python" in err) == (2, True)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import base64
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from doubles import result
+from doubles import RUNTIMES, result
 from serving import Live, serving
 
 from analyzers.isolate import Pool
@@ -348,9 +349,11 @@ def test_no_analysis_is_made_unasked(live: Live) -> None:
 
 
 @pytest.mark.parametrize("mode", ["report", "block"])
-def test_a_language_that_no_analyser_reads_is_422(live: Live, mode: str) -> None:
-    """It is neither run unread nor silently passed; the answer names the known ones."""
-    answer = live.execute(code="ls", language="sh", analysis={"mode": mode})
+def test_a_language_that_no_analyser_reads_is_422(live: Live, mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of the operator's own is neither run unread nor silently passed; the answer names the known ones."""
+    fortran = replace(RUNTIMES["bash"], name="fortran", aliases=())
+    monkeypatch.setattr(live.box, "runtimes", {**RUNTIMES, "fortran": fortran})
+    answer = live.execute(code="end", language="fortran", analysis={"mode": mode})
     assert live.problem(answer) == (422, "invalid-request", ["language"])
     assert "python" in answer.json()["detail"]
     assert live.box.jobs == []
