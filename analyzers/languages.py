@@ -39,6 +39,7 @@ class Language(NamedTuple):
 
 LANGUAGES = (
     Language("python", ("python3", "py"), "analyzers.python.look", engines=("bandit",)),
+    Language("go", ("golang",), "analyzers.golang.look"),
     Language("bash", ("sh", "shell"), "analyzers.shell.look", engines=("shellcheck",)),
     Language("text", ("txt", "plain"), "analyzers.plain"),
     Language("markdown", ("md",), "analyzers.markdown"),

@@ -1,0 +1,1 @@
+"""Rules for Go, read by tree-sitter: whole files, snippets without package or imports, and broken text."""
