@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from analyzers.model import Confidence, Finding, Severity, Span
 from analyzers.named import NamedTuple
+from analyzers.quoting import checksum
 from analyzers.rule import Label, Page
 
 OUTBOUND = "net.outbound"
@@ -114,4 +115,5 @@ def _finding(wanted: Wanted, why: str) -> Finding:
         message=why,
         span=Span(wanted.line, 1, wanted.line, 1),
         snippet=wanted.capability[:200],
+        fingerprint=checksum(f"{_LABEL.id} {wanted.capability}"),
     )

@@ -16,6 +16,12 @@ _AROUND = 100
 """So many characters before a finding, and from its start, are shown and remembered: a line may be megabytes long."""
 
 
+def checksum(text: str) -> str:
+    """Give 16 hexadecimal digits that tell texts apart."""
+    raw = text.encode("utf-8", "replace")
+    return f"{crc32(raw):08x}{crc32(raw[::-1], len(raw)):08x}"
+
+
 class Quoter:
     """Quotes one source."""
 
@@ -59,8 +65,7 @@ class Quoter:
         same = f"{rule} {' '.join(quote.text.split())}"
         number = self._known.get(same, 0)
         self._known[same] = number + 1
-        raw = f"{same} {number}".encode("utf-8", "replace")
-        return f"{crc32(raw):08x}{crc32(raw[::-1], len(raw)):08x}"
+        return checksum(f"{same} {number}")
 
     def _text(self, start: int, end: int) -> str:
         """Quote with the masker; half of a surrogate pair could not be sent, and is shown as a question mark."""

@@ -95,3 +95,11 @@ def test_what_a_run_does_not_have(capability: str, allowed: Allowed, message: st
     assert [finding.message for finding in findings] == ([message] if message else [])
     for finding in findings:
         assert (finding.rule, finding.severity, finding.span.line) == ("FH720", "info", 7)
+
+
+def test_what_is_unmet_can_be_told_apart() -> None:
+    """By fingerprints, which stay when lines move."""
+    first, second = unmet([Wanted("net.outbound", 1), Wanted("fs.write:/a", 2)], Allowed())
+    (moved,) = unmet([Wanted("net.outbound", 9)], Allowed())
+    assert first.fingerprint == moved.fingerprint != second.fingerprint
+    assert len(first.fingerprint) == 16
