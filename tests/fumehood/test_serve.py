@@ -121,7 +121,7 @@ def test_the_service_is_ready_and_says_what_it_can(served: Program) -> None:
 
 def test_block_mode_reads_before_it_runs(served: Program) -> None:
     """With the real analyser: what has a finding, and what does not parse, is not run."""
-    assert execute(served, code="print(eval('1'))", analysis={"mode": "block"})["status"] == "blocked"
+    assert execute(served, code="print(eval(input()))", analysis={"mode": "block"})["status"] == "blocked"
     assert execute(served, code="x = (", analysis={"mode": "block"})["status"] == "blocked"
     told = execute(served, code="print(1)", analysis={"mode": "block"})
     assert (told["status"], told["stdout"]) == ("ok", "1\n")
