@@ -137,7 +137,7 @@ def _analyze(code: str | bytes, language: str, deadline: Deadline, asked: _Asked
     quoter = Quoter(source, masker)
     findings = [_finding(seen, source, masker, quoter, quotes=asked.quotes) for seen in listed]
     if asked.fixes:
-        findings = [finding._replace(fix=found.fix(finding)) for finding in findings]
+        findings = _with_fixes(code, source, language, found, findings, deadline, asked)
     found.release()
     return Report(
         language=language,
@@ -178,6 +178,31 @@ def _look(
 
         found.run("the imports", lambda: imports.check(found.imports, asked.packages, asked.modules), deadline)
     return language, found
+
+
+def _with_fixes(
+    code: str | bytes,
+    source: Source,
+    language: str,
+    found: Look,
+    findings: list[Finding],
+    deadline: Deadline,
+    asked: _Asked,
+) -> list[Finding]:
+    """Offer the fixes that looking again shows to help."""
+    findings = [finding._replace(fix=found.fix(finding)) for finding in findings]
+    if all(finding.fix is None for finding in findings):
+        return findings
+    from analyzers.verify import verified  # noqa: PLC0415 - only where something can be fixed
+
+    again = asked._replace(fixes=False, quotes=False)
+    text = code if isinstance(code, str) else source.text
+    return verified(
+        text,
+        findings,
+        lambda changed: _analyze(changed, language, deadline, again),
+        is_program=language == "python",
+    )
 
 
 def _run(found: Look, rule: Rule, source: Source, deadline: Deadline) -> None:

@@ -22,7 +22,11 @@ from analyzers.rule import Rule, Seen
 from analyzers.source import Source, UndecodableError
 
 RULES: tuple[Rule, ...] = (*hardcoded.RULES, *rules.RULES)
-FIXABLE = frozenset({"FH101", "FH301"})
+FIXABLE = frozenset(
+    "FH101 FH110 FH111 FH120 FH132 FH133 FH141 FH152 FH153 FH154 FH156 FH201 FH301 FH401 FH403 FH407 FH408 FH410 FH501 "
+    "FH502 FH503 FH504 FH506 FH510 FH512 FH520 FH521 FH522 FH523 FH601 FH604 FH605 FH606".split(" ")
+)
+"""Rules that :mod:`analyzers.python.fixes` knows something better for; listed here for it brings LibCST."""
 
 
 def look(source: Source, undecodable: UndecodableError | None, deadline: Deadline, *, engines: Collection[str]) -> Look:
@@ -71,6 +75,6 @@ def _table() -> Table:
 def _fix(tree: Tree, finding: Finding) -> Fix | None:
     if finding.rule not in FIXABLE:
         return None
-    from analyzers.fix import fix  # noqa: PLC0415 - it brings LibCST, which most reports do not need
+    from analyzers.python.fixing import fix  # noqa: PLC0415 - it brings LibCST, which most reports do not need
 
     return fix(tree, finding)
