@@ -120,6 +120,23 @@ def test_errors_in_the_middle_cost_their_lines(code: str, lost: object, kept: li
     assert all(finding.confidence != "high" for finding in report.findings)
 
 
+@pytest.mark.parametrize(
+    "code",
+    [
+        "eval(input())\n>>> x\n>>> y\n",
+        ">>> x\n1\neval(input())\n>>> y\n",
+        "eval(input())\n```python\nx = 1\n```\n",
+        "```python\nx = 1\n```\neval(input())\n",
+        "Row(1)\n>>> x\n" * 1000 + "eval(input())\n>>> x",
+    ],
+)
+def test_a_wrapping_hides_nothing(code: str) -> None:
+    """What stands beside prompts and fences and is a program is looked at, however much of it there is."""
+    report = analyze(code)
+    assert report.verdict == "fail"
+    assert {finding.rule for finding in report.findings} >= {"FH101"}
+
+
 def test_a_first_line_that_lost_its_indentation() -> None:
     """Lines indented below a whole statement are read beside it."""
     code = "import os\n    os.system(x)\n    eval(y)\n"

@@ -31,6 +31,7 @@ _SMART = {
 }  # fmt: skip
 _ODD = lazy(f"[{''.join(_SMART)}\ud800-\udfff]")
 _MANY_LINES = 3
+_MOST_STRETCHES = 200
 
 
 def characters(mended: Mended) -> list[Patch]:
@@ -50,7 +51,8 @@ def fences(mended: Mended) -> list[Patch]:
     if first is None:
         return []
     label = marks[first]
-    is_open = not (label and label[1]) and _is_program("\n".join(mended.lines[:first]))
+    # A program in front of a fence without a word is a block whose beginning was cut off.
+    is_open = not (label and label[1]) and _is_program(mended.lines[:first])
     state = "python" if is_open else ""
     kept = []
     for mark in marks:
@@ -60,24 +62,44 @@ def fences(mended: Mended) -> list[Patch]:
     return _blank(mended, kept) if any(kept) else []
 
 
-def _is_program(before: str) -> bool:
-    """Whether what stands before the first fence is code: then the fence ends a block whose beginning was cut off."""
-    if not before.strip():
+def _is_program(lines: list[str]) -> bool:
+    code = "\n".join(lines)
+    if not code.strip():
         return False
     try:
         with no_warnings():
-            ast.parse(before)
+            ast.parse(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
 
 
 def _blank(mended: Mended, kept: list[bool]) -> list[Patch]:
+    cuts = [0 if keep else None for keep in kept]
+    _keep_programs(mended.lines, cuts)
     return [
         Patch(start, start + len(line), "")
-        for start, line, keep in zip(mended.starts, mended.lines, kept, strict=True)
-        if line and not keep
+        for start, line, cut in zip(mended.starts, mended.lines, cuts, strict=True)
+        if line and cut is None
     ]
+
+
+def _keep_programs(lines: list[str], cuts: list[int | None]) -> None:
+    """Keep what would be blanked as prose or answers, but is a program that calls something.
+
+    Where that is too often the question, everything is kept: the text then does not parse, and it is told so.
+    """
+    stretches: list[list[int]] = [[]]
+    for number, cut in enumerate(cuts):
+        if cut is None and not _FENCE.match(lines[number]):
+            stretches[-1].append(number)
+        elif stretches[-1]:
+            stretches.append([])
+    calling = [stretch for stretch in stretches if any("(" in lines[number] for number in stretch)]
+    for asked, stretch in enumerate(calling):
+        if asked >= _MOST_STRETCHES or _is_program([lines[number] for number in stretch]):
+            for number in stretch:
+                cuts[number] = 0
 
 
 def prompts(mended: Mended) -> list[Patch]:
@@ -93,6 +115,7 @@ def prompts(mended: Mended) -> list[Patch]:
     first = next((cut for cut, line in zip(cuts, mended.lines, strict=True) if line.strip()), None)
     if first is None and sum(cut is not None for cut in cuts) < _MANY_LINES:
         return []
+    _keep_programs(mended.lines, cuts)
     patches = []
     for start, line, cut in zip(mended.starts, mended.lines, cuts, strict=True):
         if line:
