@@ -37,4 +37,12 @@ PAGES = (
         Confidence.HIGH,
         text="The analyser ran out of memory, died or was stopped.\n\nNothing is known about this text.",
     ),
+    Page(
+        "FH005",
+        "allow-unexplained",
+        Severity.INFO,
+        Confidence.HIGH,
+        text="A comment of ours would take a finding back, and says no reason.\n\n"
+        "It takes nothing back. Write why behind it: ``# fumehood: allow[FH101] the text is our own``.",
+    ),
 )

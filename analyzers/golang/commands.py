@@ -157,7 +157,7 @@ def _argument(program: Program, call: Call, given: list[tuple[Node, Value]]) -> 
 def command_literal(program: Program) -> Iterator[Hit]:
     """An ``exec.Cmd`` is put together by hand from what the snippet does not decide by itself.
 
-    As with FH501: a shell's script and a program's name must not come from outside.
+    As with FH801: a shell's script and a program's name must not come from outside.
     """
     for literal, _ in program.literals("os/exec.Cmd", "golang.org/x/sys/execabs.Cmd"):
         fields = program.fields(literal)
@@ -205,7 +205,7 @@ def _is_interpreter(program: Program, call: Call) -> bool:
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        id="FH501",
+        id="FH801",
         name="go-command-injection",
         severity=Severity.HIGH,
         confidence=Confidence.HIGH,
@@ -241,7 +241,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH500",
+        id="FH800",
         name="go-command-literal",
         severity=Severity.HIGH,
         confidence=Confidence.HIGH,
@@ -259,7 +259,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH515",
+        id="FH815",
         name="go-dynamic-code",
         severity=Severity.HIGH,
         confidence=Confidence.HIGH,

@@ -201,7 +201,7 @@ def _knows_context(program: Program, function: Function | None) -> bool:
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        id="FH576",
+        id="FH876",
         name="go-lost-cancel",
         severity=Severity.LOW,
         confidence=Confidence.HIGH,
@@ -231,7 +231,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH578",
+        id="FH878",
         name="go-deaf-loop",
         severity=Severity.LOW,
         confidence=Confidence.MEDIUM,
@@ -250,7 +250,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH579",
+        id="FH879",
         name="go-detached-goroutine",
         severity=Severity.LOW,
         confidence=Confidence.MEDIUM,

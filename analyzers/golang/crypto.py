@@ -114,7 +114,7 @@ def short_rsa_key(program: Program, call: Call) -> Iterator[Hit]:
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        id="FH520",
+        id="FH820",
         name="go-weak-hash",
         severity=Severity.MEDIUM,
         confidence=Confidence.HIGH,
@@ -137,7 +137,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH521",
+        id="FH821",
         name="go-weak-cipher",
         severity=Severity.MEDIUM,
         confidence=Confidence.HIGH,
@@ -149,7 +149,7 @@ RULES: tuple[Rule, ...] = (
         misses=("c, err := aes.NewCipher(key)\n", "des := load()\ndes.NewCipher(key)\n"),
     ),
     Rule(
-        id="FH522",
+        id="FH822",
         name="go-weak-random",
         severity=Severity.LOW,
         confidence=Confidence.MEDIUM,
@@ -174,7 +174,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH524",
+        id="FH824",
         name="go-short-rsa-key",
         severity=Severity.MEDIUM,
         confidence=Confidence.HIGH,

@@ -107,7 +107,7 @@ def _is_text(program: Program, kind: Node | None) -> bool:
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        id="FH580",
+        id="FH880",
         name="go-marshalled-secret",
         severity=Severity.LOW,
         confidence=Confidence.MEDIUM,

@@ -122,7 +122,7 @@ def open_umask(program: Program, call: Call) -> Iterator[Hit]:
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        id="FH560",
+        id="FH860",
         name="go-folder-permissions",
         severity=Severity.MEDIUM,
         confidence=Confidence.HIGH,
@@ -134,7 +134,7 @@ RULES: tuple[Rule, ...] = (
         misses=('os.Mkdir("/srv/a", 0700)\n', "os.MkdirAll(dir, 0o750)\n", "os.MkdirAll(dir, mode)\n"),
     ),
     Rule(
-        id="FH561",
+        id="FH861",
         name="go-file-permissions",
         severity=Severity.MEDIUM,
         confidence=Confidence.HIGH,
@@ -158,7 +158,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH565",
+        id="FH865",
         name="go-decimal-mode",
         severity=Severity.MEDIUM,
         confidence=Confidence.HIGH,
@@ -170,7 +170,7 @@ RULES: tuple[Rule, ...] = (
         misses=('os.Chmod("a", 0644)\n', "os.MkdirAll(d, 0o700)\n", "os.MkdirAll(d, 0)\n"),
     ),
     Rule(
-        id="FH562",
+        id="FH862",
         name="go-predictable-temporary",
         severity=Severity.MEDIUM,
         confidence=Confidence.HIGH,
@@ -193,7 +193,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH564",
+        id="FH864",
         name="go-open-umask",
         severity=Severity.MEDIUM,
         confidence=Confidence.HIGH,

@@ -192,7 +192,7 @@ def two_lengths(program: Program) -> Iterator[Hit]:
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        id="FH545",
+        id="FH845",
         name="go-open-cookie",
         severity=Severity.LOW,
         confidence=Confidence.HIGH,
@@ -213,7 +213,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH546",
+        id="FH846",
         name="go-foreign-origin",
         severity=Severity.MEDIUM,
         confidence=Confidence.HIGH,
@@ -235,7 +235,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH547",
+        id="FH847",
         name="go-origin-bypass",
         severity=Severity.MEDIUM,
         confidence=Confidence.HIGH,
@@ -247,7 +247,7 @@ RULES: tuple[Rule, ...] = (
         misses=('p.AddInsecureBypassPattern("/healthz")\n',),
     ),
     Rule(
-        id="FH548",
+        id="FH848",
         name="go-redirected-headers",
         severity=Severity.MEDIUM,
         confidence=Confidence.HIGH,
@@ -274,7 +274,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH549",
+        id="FH849",
         name="go-two-lengths",
         severity=Severity.MEDIUM,
         confidence=Confidence.HIGH,

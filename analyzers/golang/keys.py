@@ -189,7 +189,7 @@ def timing(program: Program, call: Call) -> Iterator[Hit]:
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        id="FH525",
+        id="FH825",
         name="go-fixed-nonce",
         severity=Severity.HIGH,
         confidence=Confidence.HIGH,
@@ -212,7 +212,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH526",
+        id="FH826",
         name="go-hardcoded-key",
         severity=Severity.HIGH,
         confidence=Confidence.HIGH,
@@ -234,7 +234,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH527",
+        id="FH827",
         name="go-cheap-password-hash",
         severity=Severity.MEDIUM,
         confidence=Confidence.HIGH,
@@ -255,7 +255,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH528",
+        id="FH828",
         name="go-timing",
         severity=Severity.LOW,
         confidence=Confidence.MEDIUM,

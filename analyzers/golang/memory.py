@@ -247,7 +247,7 @@ def _is_pointer(program: Program, clause: Node | None) -> bool:
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        id="FH570",
+        id="FH870",
         name="go-unsafe-memory",
         severity=Severity.LOW,
         confidence=Confidence.HIGH,
@@ -259,7 +259,7 @@ RULES: tuple[Rule, ...] = (
         misses=("n := unsafe.Sizeof(x)\n", "unsafe := 1\n"),
     ),
     Rule(
-        id="FH573",
+        id="FH873",
         name="go-lost-bits",
         severity=Severity.MEDIUM,
         confidence=Confidence.MEDIUM,
@@ -283,7 +283,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH574",
+        id="FH874",
         name="go-out-of-range",
         severity=Severity.LOW,
         confidence=Confidence.HIGH,
@@ -306,7 +306,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH575",
+        id="FH875",
         name="go-loop-alias",
         severity=Severity.INFO,
         confidence=Confidence.LOW,

@@ -244,7 +244,7 @@ def _binary(node: Node | None) -> Iterator[Node]:
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        id="FH581",
+        id="FH881",
         name="go-variable-format",
         severity=Severity.INFO,
         confidence=Confidence.MEDIUM,
@@ -261,7 +261,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH583",
+        id="FH883",
         name="go-spaced-command",
         severity=Severity.LOW,
         confidence=Confidence.HIGH,
@@ -273,7 +273,7 @@ RULES: tuple[Rule, ...] = (
         misses=('exec.Command("ls", "-l").Run()\n', 'exec.Command("/opt/My App/run").Run()\n', "exec.Command(name)\n"),
     ),
     Rule(
-        id="FH582",
+        id="FH882",
         name="go-short-sleep",
         severity=Severity.INFO,
         confidence=Confidence.HIGH,
@@ -285,7 +285,7 @@ RULES: tuple[Rule, ...] = (
         misses=("time.Sleep(5 * time.Second)\n", "time.Sleep(0)\n", "time.Sleep(delay)\n"),
     ),
     Rule(
-        id="FH584",
+        id="FH884",
         name="go-signals",
         severity=Severity.INFO,
         confidence=Confidence.HIGH,
@@ -300,7 +300,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH585",
+        id="FH885",
         name="go-late-add",
         severity=Severity.LOW,
         confidence=Confidence.HIGH,
@@ -315,7 +315,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH586",
+        id="FH886",
         name="go-lock-slips",
         severity=Severity.LOW,
         confidence=Confidence.HIGH,
@@ -327,7 +327,7 @@ RULES: tuple[Rule, ...] = (
         misses=("mu.Lock()\ndefer mu.Unlock()\n", "mu.Lock()\nn++\nmu.Unlock()\n"),
     ),
     Rule(
-        id="FH588",
+        id="FH888",
         name="go-nil-map",
         severity=Severity.LOW,
         confidence=Confidence.HIGH,
@@ -343,7 +343,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH589",
+        id="FH889",
         name="go-early-close",
         severity=Severity.LOW,
         confidence=Confidence.HIGH,
@@ -358,7 +358,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH591",
+        id="FH891",
         name="go-looped-defer",
         severity=Severity.INFO,
         confidence=Confidence.MEDIUM,
@@ -373,7 +373,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH593",
+        id="FH893",
         name="go-same-operands",
         severity=Severity.INFO,
         confidence=Confidence.MEDIUM,

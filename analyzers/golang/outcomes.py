@@ -127,7 +127,7 @@ def abrupt_exit(program: Program, call: Call) -> Iterator[Hit]:
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        id="FH571",
+        id="FH871",
         name="go-ignored-error",
         severity=Severity.LOW,
         confidence=Confidence.HIGH,
@@ -151,7 +151,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH572",
+        id="FH872",
         name="go-deferred-close",
         severity=Severity.INFO,
         confidence=Confidence.MEDIUM,
@@ -166,7 +166,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH577",
+        id="FH877",
         name="go-abrupt-exit",
         severity=Severity.INFO,
         confidence=Confidence.MEDIUM,

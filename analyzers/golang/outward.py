@@ -150,7 +150,7 @@ def external_entities(program: Program) -> Iterator[Hit]:
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        id="FH506",
+        id="FH806",
         name="go-request-forgery",
         severity=Severity.HIGH,
         confidence=Confidence.HIGH,
@@ -174,7 +174,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH511",
+        id="FH811",
         name="go-log-injection",
         severity=Severity.LOW,
         confidence=Confidence.MEDIUM,
@@ -195,7 +195,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH512",
+        id="FH812",
         name="go-mail-injection",
         severity=Severity.MEDIUM,
         confidence=Confidence.MEDIUM,
@@ -216,7 +216,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH513",
+        id="FH813",
         name="go-unsafe-decoding",
         severity=Severity.HIGH,
         confidence=Confidence.MEDIUM,
@@ -234,7 +234,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH519",
+        id="FH819",
         name="go-external-entities",
         severity=Severity.HIGH,
         confidence=Confidence.HIGH,

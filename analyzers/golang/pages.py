@@ -144,7 +144,7 @@ def open_redirect(program: Program, call: Call) -> Iterator[Hit]:
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        id="FH507",
+        id="FH807",
         name="go-cross-site-scripting",
         severity=Severity.HIGH,
         confidence=Confidence.HIGH,
@@ -170,7 +170,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH508",
+        id="FH808",
         name="go-unescaped-template",
         severity=Severity.MEDIUM,
         confidence=Confidence.MEDIUM,
@@ -191,7 +191,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH509",
+        id="FH809",
         name="go-template-injection",
         severity=Severity.HIGH,
         confidence=Confidence.HIGH,
@@ -216,7 +216,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH510",
+        id="FH810",
         name="go-open-redirect",
         severity=Severity.MEDIUM,
         confidence=Confidence.HIGH,

@@ -192,7 +192,7 @@ def served_root(program: Program, call: Call) -> Iterator[Hit]:
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        id="FH503",
+        id="FH803",
         name="go-path-traversal",
         severity=Severity.HIGH,
         confidence=Confidence.HIGH,
@@ -224,7 +224,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH504",
+        id="FH804",
         name="go-zip-slip",
         severity=Severity.HIGH,
         confidence=Confidence.HIGH,
@@ -254,7 +254,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH505",
+        id="FH805",
         name="go-decompression-bomb",
         severity=Severity.MEDIUM,
         confidence=Confidence.MEDIUM,
@@ -274,7 +274,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH563",
+        id="FH863",
         name="go-walk-race",
         severity=Severity.MEDIUM,
         confidence=Confidence.LOW,
@@ -298,7 +298,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH544",
+        id="FH844",
         name="go-served-root",
         severity=Severity.HIGH,
         confidence=Confidence.HIGH,

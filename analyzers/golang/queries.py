@@ -254,7 +254,7 @@ def mongo_javascript(program: Program) -> Iterator[Hit]:
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        id="FH502",
+        id="FH802",
         name="go-sql-injection",
         severity=Severity.HIGH,
         confidence=Confidence.HIGH,
@@ -299,7 +299,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH516",
+        id="FH816",
         name="go-query-clause-injection",
         severity=Severity.HIGH,
         confidence=Confidence.HIGH,
@@ -320,7 +320,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH514",
+        id="FH814",
         name="go-ldap-injection",
         severity=Severity.HIGH,
         confidence=Confidence.HIGH,
@@ -337,7 +337,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH517",
+        id="FH817",
         name="go-xpath-injection",
         severity=Severity.HIGH,
         confidence=Confidence.HIGH,
@@ -353,7 +353,7 @@ RULES: tuple[Rule, ...] = (
         misses=('import "github.com/antchfx/xmlquery"\n\nfunc f() { xmlquery.Find(doc, "//user") }\n',),
     ),
     Rule(
-        id="FH518",
+        id="FH818",
         name="go-mongo-javascript",
         severity=Severity.HIGH,
         confidence=Confidence.HIGH,

@@ -126,7 +126,7 @@ def multipart_form(program: Program, call: Call) -> Iterator[Hit]:
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        id="FH540",
+        id="FH840",
         name="go-bind-all",
         severity=Severity.MEDIUM,
         confidence=Confidence.HIGH,
@@ -149,7 +149,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH539",
+        id="FH839",
         name="go-bind-all-server",
         severity=Severity.MEDIUM,
         confidence=Confidence.HIGH,
@@ -161,7 +161,7 @@ RULES: tuple[Rule, ...] = (
         misses=('s := &http.Server{Addr: ":8080", ReadTimeout: t}\n', "s := &http.Server{Addr: addr}\n"),
     ),
     Rule(
-        id="FH541",
+        id="FH841",
         name="go-no-timeouts",
         severity=Severity.LOW,
         confidence=Confidence.HIGH,
@@ -173,7 +173,7 @@ RULES: tuple[Rule, ...] = (
         misses=("server.ListenAndServe()\n", "mine.Serve(l, mux)\n"),
     ),
     Rule(
-        id="FH542",
+        id="FH842",
         name="go-server-without-timeout",
         severity=Severity.LOW,
         confidence=Confidence.HIGH,
@@ -189,7 +189,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH543",
+        id="FH843",
         name="go-profiling",
         severity=Severity.MEDIUM,
         confidence=Confidence.HIGH,
@@ -201,7 +201,7 @@ RULES: tuple[Rule, ...] = (
         misses=('import "runtime/pprof"\n', 'import "net/http"\n'),
     ),
     Rule(
-        id="FH590",
+        id="FH890",
         name="go-cgi",
         severity=Severity.LOW,
         confidence=Confidence.HIGH,
@@ -213,7 +213,7 @@ RULES: tuple[Rule, ...] = (
         misses=('import "net/http"\n', "mycgi.Serve(h)\n"),
     ),
     Rule(
-        id="FH550",
+        id="FH850",
         name="go-multipart-form",
         severity=Severity.LOW,
         confidence=Confidence.MEDIUM,

@@ -212,7 +212,7 @@ def plain_grpc(program: Program, call: Call) -> Iterator[Hit]:
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        id="FH530",
+        id="FH830",
         name="go-tls-verification-off",
         severity=Severity.HIGH,
         confidence=Confidence.HIGH,
@@ -233,7 +233,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH531",
+        id="FH831",
         name="go-tls-old-version",
         severity=Severity.MEDIUM,
         confidence=Confidence.HIGH,
@@ -254,7 +254,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH532",
+        id="FH832",
         name="go-tls-weak-suites",
         severity=Severity.MEDIUM,
         confidence=Confidence.HIGH,
@@ -272,7 +272,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH533",
+        id="FH833",
         name="go-tls-resumption",
         severity=Severity.MEDIUM,
         confidence=Confidence.MEDIUM,
@@ -287,7 +287,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH534",
+        id="FH834",
         name="go-ssh-host-key",
         severity=Severity.HIGH,
         confidence=Confidence.HIGH,
@@ -308,7 +308,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH535",
+        id="FH835",
         name="go-ssh-callback-state",
         severity=Severity.HIGH,
         confidence=Confidence.MEDIUM,
@@ -332,7 +332,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH536",
+        id="FH836",
         name="go-unsigned-token",
         severity=Severity.HIGH,
         confidence=Confidence.HIGH,
@@ -346,7 +346,7 @@ RULES: tuple[Rule, ...] = (
         misses=("t := jwt.NewWithClaims(jwt.SigningMethodHS256, claims)\n", "t, err := jwt.Parse(s, keys)\n"),
     ),
     Rule(
-        id="FH538",
+        id="FH838",
         name="go-plain-grpc-server",
         severity=Severity.LOW,
         confidence=Confidence.MEDIUM,
@@ -357,7 +357,7 @@ RULES: tuple[Rule, ...] = (
         misses=("s := grpc.NewServer(grpc.Creds(creds))\n", "s := mine.NewServer()\n"),
     ),
     Rule(
-        id="FH537",
+        id="FH837",
         name="go-plain-grpc",
         severity=Severity.LOW,
         confidence=Confidence.MEDIUM,

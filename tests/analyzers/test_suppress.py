@@ -106,7 +106,7 @@ def test_a_marker_for_one_of_two_names_takes_that_name() -> None:
     code = "import subprocess\nsubprocess.run('ls ' + x, shell=True)  # {}\n"
     (_, finding) = analyze(code.format("nosec B607")).findings
     assert (finding.rule, finding.also) == ("FH110", ("B602",))
-    assert [finding.rule for finding in analyze(code.format("noqa: S602")).findings] == ["FH701"]
+    assert [finding.rule for finding in analyze(code.format("noqa: S602")).findings] == ["FH714"]
 
 
 def test_bandits_own_names_are_known() -> None:

@@ -108,7 +108,7 @@ def _secrets_in(node: ast.expr) -> Iterator[str]:
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        id="FH801",
+        id="FH320",
         name="unfinished-function",
         severity=Severity.INFO,
         confidence=Confidence.HIGH,
@@ -127,7 +127,7 @@ RULES: tuple[Rule, ...] = (
         ),
     ),
     Rule(
-        id="FH802",
+        id="FH321",
         name="secret-shown",
         severity=Severity.LOW,
         confidence=Confidence.MEDIUM,

@@ -103,7 +103,7 @@ def _for_types_alone(node: ast.stmt, at: Scope) -> bool:
 
 RULES: tuple[Rule, ...] = (
     Rule(
-        id="FH701",
+        id="FH714",
         name="module-imported",
         severity=Severity.INFO,
         confidence=Confidence.HIGH,
