@@ -5,10 +5,11 @@ unexport PYTHONHOME PYTHONPATH PYTHONPLATLIBDIR PYTHONSTARTUP PYTHONUSERBASE VIR
 BIN := .venv/bin
 PREPARE = python=$$(sh deploy/setup/find-python.sh) && "$$python" -E -s deploy/setup/prepare.py
 ENGINE ?= docker
+CORPORA ?= corpora
 BENCHMARKS := cold warm throughput floor callers fairness memory soak
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev serve test test-uml check bench bench-table bench-soak lock image test-image clean
+.PHONY: help setup setup-dev serve test test-uml check bench bench-table bench-soak score lock image test-image clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t 14
@@ -44,6 +45,9 @@ bench-table: setup-dev  ## run the benchmarks and put their tables into docs/per
 
 bench-soak: setup-dev  ## see that the service leaks nothing over 20,000 runs
 	@$(BIN)/python benchmarks/soak.py --runs 20000 $(ARGS)
+
+score: setup-dev  ## hold the analyser against checkouts of other tools below CORPORA=DIR; writes docs/analysis-quality.md
+	@$(BIN)/python benchmarks/score.py $(ARGS) "$(CORPORA)" docs/analysis-quality.md
 
 lock:  ## make requirements/*.txt anew from *.in (UPGRADE=1 moves the pins)
 	@python=$$(sh deploy/setup/find-python.sh) && "$$python" -E -s deploy/setup/lock.py $(if $(UPGRADE),--upgrade)

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from analyzers import Finding, analyze
+from quality.gosec import samples
 from quality.measures import AT_LEAST, Measure, share
 
-FOLDERS = ("bandit", "ruff")
+FOLDERS = ("bandit", "ruff", "gosec")
 _BOUND = 0.95
 _EVERY = 10
 _SAMPLES = ("examples/*.py", "crates/ruff_linter/resources/test/fixtures/flake8_bandit/*.py")
@@ -20,18 +21,17 @@ def measure(checkout: Path) -> Iterable[Measure]:
     for kind in ("cut", "indented", "fenced"):
         kept = expected = 0
         misses: list[str] = []
-        for path in sorted(path for pattern in _SAMPLES for path in checkout.glob(pattern)):
-            text = path.read_text(encoding="utf-8", errors="replace").replace("\r\n", "\n")
-            whole = analyze(text)
+        for name, language, text in _texts(checkout):
+            whole = analyze(text, language)
             if whole.parse != "full":
                 continue
-            for mutant, lines, shift in _mutants(text, kind):
+            for mutant, lines, shift in _mutants(text, kind, language):
                 before = _places(whole.findings, lines, 0)
-                after = _places(analyze(mutant).findings, lines, shift)
+                after = _places(analyze(mutant, language).findings, lines, shift)
                 lost = before - after
                 expected += before.total()
                 kept += before.total() - lost.total()
-                misses += [f"`{path.name}` {kind} at {lines}: {rule} of line {line}" for rule, line in sorted(lost)]
+                misses += [f"`{name}` {kind} at {lines}: {rule} of line {line}" for rule, line in sorted(lost)]
         yield Measure(
             f"{checkout.name} samples, {kind}",
             "findings that stay",
@@ -43,7 +43,16 @@ def measure(checkout: Path) -> Iterable[Measure]:
         )
 
 
-def _mutants(text: str, kind: str) -> Iterator[tuple[str, int, int]]:
+def _texts(checkout: Path) -> Iterator[tuple[str, str, str]]:
+    """Give each sample: its name, language and text."""
+    for path in sorted(path for pattern in _SAMPLES for path in checkout.glob(pattern)):
+        yield path.name, "python", path.read_text(encoding="utf-8", errors="replace").replace("\r\n", "\n")
+    for sample in samples(checkout):
+        for text in sample.files:
+            yield sample.name, "go", text
+
+
+def _mutants(text: str, kind: str, language: str) -> Iterator[tuple[str, int, int]]:
     """Give texts, how many lines of the sample are in each, and how far down they stand."""
     lines = text.split("\n")
     if kind == "cut":
@@ -54,7 +63,7 @@ def _mutants(text: str, kind: str) -> Iterator[tuple[str, int, int]]:
     elif kind == "indented":
         yield "\n".join(f"    {line}" if line.strip() else line for line in lines), len(lines), 0
     else:
-        yield f"Some words first.\n\n```python\n{text}\n```\n\nAnd some after.\n", len(lines), 3
+        yield f"Some words first.\n\n```{language}\n{text}\n```\n\nAnd some after.\n", len(lines), 3
 
 
 def _places(findings: Iterable[Finding], lines: int, shift: int) -> Counter[tuple[str, int]]:
