@@ -13,11 +13,13 @@ from analyzers.packages import imitated, listing, module_of, package_of
 
 ROOT = Path(__file__).resolve().parents[2]
 
+RULES = {"FH710", "FH711", "FH712"}
+
 
 def told(code: str, **options: object) -> list[tuple[str, str]]:
     """Give what is said about imports: the rule and the message."""
     report = analyze(code, **options)
-    return [(one.rule, one.message) for one in report.findings if one.rule.startswith("FH71")]
+    return [(one.rule, one.message) for one in report.findings if one.rule in RULES]
 
 
 @pytest.mark.parametrize(

@@ -206,7 +206,7 @@ def test_places_are_counted_back_through_rounds() -> None:
         "a" + ".b" * 50_000 + " = =",
         "f(" * 20_000,
         "x = = f(a) g(\n" * 3_000,
-        "if a:\n pass\n" + "elif a:\n pass\n" * 20_000,
+        "if a:\n pass\n" + "elif a:\n pass\n" * 5_000,
         'f"{' * 20_000,
         'f"{x["a"]}" = = \n' * 3_000,
         ">>> x = = 1\n" * 10_000,
