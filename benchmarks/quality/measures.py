@@ -77,10 +77,6 @@ def at_least(report: Report, severity: Severity) -> list[Finding]:
     return [finding for finding in report.findings if finding.severity.rank >= severity.rank]
 
 
-def shown(name: str, places: Collection[Place], text: str) -> list[str]:
-    """Name what was missed in one file, with the line it stands on."""
-    lines = text.splitlines()
-    return [
-        f"`{name}:{place.line}` {place.name} `{lines[place.line - 1].strip()[:90] if place.line <= len(lines) else ''}`"
-        for place in places
-    ]
+def shown(name: str, places: Collection[Place]) -> list[str]:
+    """Name what was missed in one file; what stands there is its owner's, and is not repeated."""
+    return [f"`{name}:{place.line}` {place.name}" for place in places]

@@ -41,7 +41,7 @@ def measure(checkout: Path) -> Iterable[Measure]:
         lines += sum(1 for line in content.splitlines() if line.strip())
         for finding in at_least(analyze(content), Severity.MEDIUM):
             rules[finding.rule] += 1
-            place = f"`{path.relative_to(folder)}:{finding.span.line}` {finding.rule} `{finding.snippet[:80]}`"
+            place = f"`{path.relative_to(folder)}:{finding.span.line}` {finding.rule}"
             grave[finding.severity].append(place)
     high, all_of_them = grave[Severity.HIGH], [*grave[Severity.HIGH], *grave[Severity.MEDIUM]]
     for what, found, bound in (("medium and above", all_of_them, _MEDIUM), ("high", high, _HIGH)):

@@ -26,7 +26,7 @@ def measure(checkout: Path) -> Iterable[Measure]:
         missed = missing(places, analyze(path.read_bytes(), honour_suppressions=True))
         expected += len(places)
         found += len(places) - len(missed)
-        misses += shown(path.name, missed, path.read_text(encoding="utf-8"))
+        misses += shown(path.name, missed)
     yield Measure(
         "Ruff flake8-bandit fixtures",
         "diagnostics on the same line",
