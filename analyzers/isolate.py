@@ -70,6 +70,7 @@ class Pool:
         fixes: bool = False,
         engines: Collection[str] = (),
         seconds: float | None = None,
+        honour_suppressions: bool = True,
         packages: Collection[str] = (),
         modules: Collection[str] = (),
     ) -> Report:
@@ -86,6 +87,7 @@ class Pool:
             "fixes": fixes,
             "engines": engines_named(engines),
             "seconds": allowed,
+            "honour_suppressions": honour_suppressions,
             "packages": list(packages),
             "modules": list(modules),
         }

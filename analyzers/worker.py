@@ -84,6 +84,7 @@ def _answer(request: dict[str, Any]) -> tuple[dict[str, Any], bool]:
             threshold=Severity(request["threshold"]),
             fixes=bool(request["fixes"]),
             engines=tuple(request["engines"]),
+            honour_suppressions=bool(request["honour_suppressions"]),
             packages=frozenset(request["packages"]),
             modules=frozenset(request["modules"]),
             # Stop looking while there is still time to tell what was seen.

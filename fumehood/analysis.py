@@ -63,7 +63,12 @@ class Analyses:
     def _work(self, asked: AnalyzeRequest) -> str:
         """In a thread: analyse and write the response."""
         report = self._analyser.analyze(
-            asked.code, asked.language, threshold=asked.threshold, fixes=asked.fixes, engines=asked.engines
+            asked.code,
+            asked.language,
+            threshold=asked.threshold,
+            fixes=asked.fixes,
+            engines=asked.engines,
+            honour_suppressions=asked.honour_suppressions,
         )
         if asked.format == "compact":
             return compact.to_compact(report, max_findings=asked.max_findings, max_bytes=asked.max_bytes)
@@ -74,13 +79,14 @@ def before_run(analyser: Analyser, job: Job, runtime: Runtime, asked: AnalysisIn
     """Analyse code that is about to run and decide whether it may.
 
     In ``block`` mode code that could not be analysed in full is stopped too: a guard that lets through what it cannot
-    read would be switched off by unreadable code.
+    read would be switched off by unreadable code. Nor may the code say what is not to be found in it.
     """
     blocking = asked.mode is AnalysisMode.BLOCK
     report = analyser.analyze(
         job.code,
         runtime.name,
         threshold=asked.block_at if blocking else Severity.LOW,
+        honour_suppressions=False,
         packages=tuple(runtime.packages),
         modules=modules(job),
     )

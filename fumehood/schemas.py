@@ -232,9 +232,9 @@ Engine = Annotated[str, AfterValidator(_engine), WithJsonSchema({"enum": list(en
 class AnalyzeRequest(Wire):
     """Source to read without running it; ``threshold`` is the lowest severity whose finding is a ``fail``.
 
-    ``engines`` names other tools to run as well; ``fixes`` may be switched off by who has no use for edits. The
-    ``compact`` format is for models: the gravest findings first, at most ``max_findings`` of them and ``max_bytes`` in
-    all.
+    ``engines`` names other tools to run as well; ``fixes`` may be switched off by who has no use for edits, and
+    ``honour_suppressions`` by who does not trust the code's author to take findings back. The ``compact`` format is for
+    models: the gravest findings first, at most ``max_findings`` of them and ``max_bytes`` in all.
     """
 
     language: str = "python"
@@ -242,6 +242,7 @@ class AnalyzeRequest(Wire):
     threshold: Severity = Severity.LOW
     fixes: bool = True
     engines: tuple[Engine, ...] = ()
+    honour_suppressions: bool = True
     format: Literal["full", "compact"] = "full"
     max_findings: Annotated[int, Field(ge=0)] | None = None
     max_bytes: Annotated[int, Field(ge=0)] | None = None

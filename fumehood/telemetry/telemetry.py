@@ -32,6 +32,7 @@ class Analyser(Protocol):
         threshold: Severity,
         fixes: bool = False,
         engines: Collection[str] = (),
+        honour_suppressions: bool = True,
         packages: Collection[str] = (),
         modules: Collection[str] = (),
     ) -> Report:
@@ -119,6 +120,7 @@ class _Watched:
         threshold: Severity,
         fixes: bool = False,
         engines: Collection[str] = (),
+        honour_suppressions: bool = True,
         packages: Collection[str] = (),
         modules: Collection[str] = (),
     ) -> Report:
@@ -130,6 +132,7 @@ class _Watched:
                 threshold=threshold,
                 fixes=fixes,
                 engines=engines,
+                honour_suppressions=honour_suppressions,
                 packages=packages,
                 modules=modules,
             )

@@ -130,6 +130,13 @@ def test_hostile_text_is_answered_in_time(pool: Pool, code: str) -> None:
     assert report.verdict in {"pass", "fail", "incomplete"}
 
 
+def test_what_is_asked_reaches_the_worker(pool: Pool) -> None:
+    """Comments take findings back unless the author is not trusted."""
+    code = "eval(x)  # nosec\n"
+    assert pool.analyze(code).suppressed == 1
+    assert [one.rule for one in pool.analyze(code, honour_suppressions=False).findings] == ["FH101"]
+
+
 def test_threads_share_a_pool(pool: Pool) -> None:
     """More threads than workers all get the right answers."""
     codes = [f"password = 'hunter{n}'\neval(x)\n" for n in range(16)]

@@ -123,6 +123,8 @@ def test_block_mode_reads_before_it_runs(served: Program) -> None:
     """With the real analyser: what has a finding, and what does not parse, is not run."""
     assert execute(served, code="print(eval(input()))", analysis={"mode": "block"})["status"] == "blocked"
     assert execute(served, code="x = (", analysis={"mode": "block"})["status"] == "blocked"
+    hidden = "print(eval(input()))  # nosec\n# fumehood: allow[FH101] we trust ourselves\nexec(input())  # noqa\n"
+    assert execute(served, code=hidden, analysis={"mode": "block"})["status"] == "blocked"
     told = execute(served, code="print(1)", analysis={"mode": "block"})
     assert (told["status"], told["stdout"]) == ("ok", "1\n")
 
