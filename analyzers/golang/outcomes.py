@@ -107,12 +107,17 @@ def abrupt_exit(program: Program, call: Call) -> Iterator[Hit]:
     """The whole program is ended from within: deferred functions do not run, and callers are not asked.
 
     After a ``defer`` in the same function what it was to clean up stays; in a function that is not ``main`` return an
-    error and let the caller decide.
+    error and let the caller decide. In ``main`` it is only told: there it is the usual end, and untestable.
     """
     function = call.scope.function
     while function is not None and not function.name:
         function = function.outer
-    if function is None or not program.afford(len(program.seen.calls)):
+    exits = call.name in {"os.Exit", "syscall.Exit"}
+    if function is None:
+        if exits:
+            yield program.hit(call.node, "this ends the whole program", severity=Severity.INFO)
+        return
+    if not program.afford(len(program.seen.calls)):
         return
     deferred = any(
         other.place == "defer" and other.scope.function is call.scope.function
@@ -121,8 +126,10 @@ def abrupt_exit(program: Program, call: Call) -> Iterator[Hit]:
     )
     if deferred:
         yield program.hit(call.node, f"{_short(call.name)} skips what was deferred")
-    elif call.name in {"os.Exit", "syscall.Exit"} and function.name not in {"main", "init", "TestMain", "Execute"}:
-        yield program.hit(call.node, f"{function.name} ends the whole program", confidence=Confidence.LOW)
+    elif exits:
+        usual = function.name in {"main", "init", "TestMain", "Execute"}
+        severity = Severity.INFO if usual else Severity.LOW
+        yield program.hit(call.node, f"{function.name} ends the whole program", severity=severity)
 
 
 RULES: tuple[Rule, ...] = (
@@ -168,7 +175,7 @@ RULES: tuple[Rule, ...] = (
     Rule(
         id="FH877",
         name="go-abrupt-exit",
-        severity=Severity.INFO,
+        severity=Severity.LOW,
         confidence=Confidence.MEDIUM,
         cwe=382,
         check=abrupt_exit,
@@ -179,6 +186,6 @@ RULES: tuple[Rule, ...] = (
             "func load() {\n\tos.Exit(2)\n}\n",
             "func main() {\n\tdefer cancel()\n\tif err != nil {\n\t\tlog.Fatal(err)\n\t}\n}\n",
         ),
-        misses=("func main() { os.Exit(1) }\n", "func load() { log.Fatal(err) }\n"),
+        misses=("func load() { log.Fatal(err) }\n", "func main() { fmt.Println(1) }\n"),
     ),
 )
