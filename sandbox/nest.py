@@ -194,7 +194,7 @@ class Nest:
             )
 
     def close(self) -> None:
-        """End the server and all that waits. No child of it may still run."""
+        """End all that waits, and the server: with the last of its runs, where there are any. Nothing is lent again."""
         self._closing.set()
         self._wake.set()
         self._thread.join()

@@ -12,7 +12,9 @@ Where the host refuses nested user namespaces no server comes up: its state says
 from __future__ import annotations
 
 import contextlib
+import functools
 import re
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 
@@ -71,10 +73,29 @@ class Zygotes:
             "links": [list(link) for link in runtime.links],
             "env": dict(env),
         }
-        preloads = warm.preloads if warm.enabled else ()
-        self._nests: list[Nest] = []
-        for preload in preloads:  # each begins at once, and looks at those that are there
-            self._nests.append(Nest(preload, warm, self._start, staging, dispose))
+        self._new_nest = functools.partial(Nest, warm=warm, start=self._start, staging=staging, dispose=dispose)
+        self._changing = threading.Lock()
+        self._nests: tuple[Nest, ...] = ()
+        self.change(warm.preloads)
+
+    def change(self, preloads: Sequence[Preload]) -> None:
+        """Keep the servers of these preloads, the smallest first, from now on; those that stay are left as they are.
+
+        A server that goes does so with the last of its runs; new ones come up on their own. Nobody waits for either.
+        """
+        if not self._warm.enabled:
+            return
+        preloads = tuple(dict.fromkeys(preloads))
+        with self._changing:
+            there = {nest.preload: nest for nest in self._nests}
+            # Each begins at once, and looks at those that are there.
+            for preload in preloads:
+                if preload not in there:
+                    there[preload] = self._new_nest(preload)
+                    self._nests = tuple(there.values())
+            self._nests = tuple(there.pop(preload) for preload in preloads)
+        for nest in there.values():
+            nest.close()
 
     def lend(self, plan: Plan, *, patient: bool = False) -> Lent | None:
         """Give a child for the plan; None where the run must be cold. ``patient`` as for :meth:`Nest.lend`."""
@@ -95,14 +116,14 @@ class Zygotes:
         return {state["name"]: pss_bytes(state["pid"]) for state in self.states() if state["pid"] is not None}
 
     def close(self) -> None:
-        """End all servers. No warm child may still run."""
+        """End all servers, each with the last of its runs."""
         for nest in self._nests:
             nest.close()
 
     def _fitting(self, plan: Plan) -> list[Nest]:
         """Give the nests worth asking, the best first: the smallest that covers all that can be covered."""
         if plan.runtime.kind is not RuntimeKind.PYTHON:
-            return self._nests[:1]
+            return list(self._nests[:1])
         usable = [nest for nest in self._nests if not (nest.covers & _THREADED and self._reads_differently(plan))]
         wanted = imports_of(plan.code) & frozenset().union(*(nest.covers for nest in usable))
         return sorted(usable, key=lambda nest: (len(wanted - nest.covers), len(nest.covers)))

@@ -14,6 +14,7 @@ from types import FrameType
 
 from fumehood import __version__, operating, settings
 from fumehood.cli import USAGE
+from fumehood.reload import Reload
 from fumehood.settings import Settings
 from sandbox import ForkServerState, Sandbox, SandboxError
 
@@ -42,6 +43,7 @@ def main(args: argparse.Namespace) -> int:
         return _FAILED
     try:
         with listener, Sandbox(chosen.engine()) as box:
+            _heed_hangups(args, chosen, box)
             return _serve(chosen, box, listener)
     except SandboxError as error:
         print(f"fumehood: {error}\nfumehood: 'fumehood doctor' says more", file=sys.stderr)
@@ -156,6 +158,14 @@ def greeting(address: str, chosen: Settings, box: Sandbox, *, locked: bool) -> s
 def _stop(_signal: int, _frame: FrameType | None) -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)  # asking twice must not cut the cleanup short
     raise SystemExit(0)
+
+
+def _heed_hangups(args: argparse.Namespace, chosen: Settings, box: Sandbox) -> None:
+    """Read the settings again on SIGHUP; but at a terminal it means that the terminal is gone, and ends us."""
+    if sys.stdin is not None and sys.stdin.isatty():
+        return
+    again = Reload(chosen, lambda: settings.load(args.config, host=args.host, port=args.port), box.preload)
+    signal.signal(signal.SIGHUP, lambda _signal, _frame: again.ask())
 
 
 def _allow_many_connections() -> None:

@@ -195,6 +195,38 @@ def test_a_run_that_is_lost_with_its_server_is_run_again(small: Callable[..., Sa
     ] * 4
 
 
+def test_preloads_change_without_a_failed_run(small: Callable[..., Sandbox]) -> None:
+    """Runs under way end as they would have; what stays is left alone, and what comes is warm."""
+    box = small()
+    bare = box.warmth[0]
+    slow = Job(code="import json, time; print('begun', flush=True); time.sleep(1); print(json.dumps(1))")
+    with ThreadPoolExecutor(4) as callers:
+        under_way = [callers.submit(box.run, slow) for _ in range(2)]
+        time.sleep(0.5)
+        box.preload((Preload("bare", ()), Preload("maths", ("math", "decimal"))))
+        meanwhile = [callers.submit(box.run, Job(code="import math; print(math.pi)")) for _ in range(8)]
+        results = [each.result() for each in under_way]
+        assert {(each.status, each.stdout) for each in results} == {(Status.OK, "begun\n1\n")}
+        assert {each.launcher for each in results} == {Launcher.WARM}
+        assert {each.result().status for each in meanwhile} == {Status.OK}
+    assert within(SOON_SECONDS, lambda: full(box)), box.warmth
+    assert [server["name"] for server in box.warmth] == ["bare", "maths"]
+    assert (box.warmth[0]["pid"], box.warmth[0]["started"]) == (bare["pid"], bare["started"])
+    seen = box.run(Job(code="import sys; print('decimal' in sys.modules)\nimport math, decimal"))
+    assert (seen.stdout, seen.launcher) == ("True\n", Launcher.WARM)
+    box.preload((Preload("bare", ()),))
+    assert [server["name"] for server in box.warmth] == ["bare"]
+    assert box.run(Job(code="import math; print(1)")).launcher is Launcher.WARM
+
+
+def test_preloads_of_an_engine_without_warmth_change_nothing(small: Callable[..., Sandbox]) -> None:
+    """It stays cold."""
+    box = small(enabled=False)
+    box.preload((Preload("bare", ()),))
+    assert box.warmth == ()
+    assert box.run(Job(code="print(1)")).launcher is Launcher.COLD
+
+
 def test_the_memory_of_the_servers_is_told_and_bounded(small: Callable[..., Sandbox]) -> None:
     """Each holds what its processes do; past the bound only the one without imports is there, and its runs are warm."""
     held = small().warm_memory_bytes()
@@ -240,8 +272,9 @@ def test_a_server_that_nobody_uses_is_let_go_and_comes_back(small: Callable[...,
     time.sleep(0.5)
     box._zygotes._nests[1]._wake.set()
     assert within(SOON_SECONDS, lambda: [server["up"] for server in box.warmth] == [True, False]), box.warmth
+    before = box.warmth[1]["started"]
     assert box.run(Job(code="import json; print(json.dumps(1))")).stdout == "1\n"
-    assert within(SOON_SECONDS, lambda: bool(box.warmth[1]["up"]))
+    assert within(SOON_SECONDS, lambda: box.warmth[1]["started"] > before)  # where it is slow, it is soon idle again
 
 
 def test_the_smallest_server_that_has_the_imports_is_chosen(small: Callable[..., Sandbox]) -> None:
