@@ -6,10 +6,11 @@ BIN := .venv/bin
 PREPARE = python=$$(sh deploy/setup/find-python.sh) && "$$python" -E -s deploy/setup/prepare.py
 ENGINE ?= docker
 CORPORA ?= corpora
+FUZZ_SECONDS ?= 180
 BENCHMARKS := cold warm throughput floor callers fairness memory soak
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev serve test test-uml check bench bench-table bench-soak score lock image test-image clean
+.PHONY: help setup setup-dev serve test fuzz test-uml check bench bench-table bench-soak score lock image test-image clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## */\1\t/p' Makefile | expand -t 14
@@ -31,6 +32,9 @@ check: setup-dev  ## lint, format, types and import arrows
 
 test: check  ## everything `check` does, then the tests (ARGS="-k name" and the like)
 	$(BIN)/pytest $(ARGS)
+
+fuzz: setup-dev  ## fuzz wire, paths, HTTP and analysers (FUZZ_SECONDS=180 for all, ARGS="--seed 7")
+	$(BIN)/python tests/fuzz/fuzzing.py $(FUZZ_SECONDS) $(ARGS)
 
 test-uml: setup-dev  ## test control groups of version 2 under user-mode-linux (Debian package of that name)
 	PYTHON="$(CURDIR)/$(BIN)/python" sh tests/uml/run.sh tests/sandbox/confine -k cgroup
