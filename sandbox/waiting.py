@@ -145,6 +145,8 @@ class Staging:
         child.guest, init = pidfds
         child.scope.callback(os.close, child.guest)
         child.scope.callback(_end_namespace, init)
+        if readable(child.guest, 0):
+            raise SetupError("init", 0, "the process that becomes the guest has ended")
         self._verify(told, child.outer)
         if not child.meter.has_doors:
             child.meter.add(pid_of(child.guest))

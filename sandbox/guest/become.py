@@ -49,6 +49,8 @@ def main(link: _socket.socket, stage: dict[str, Any], descriptors: list[int], la
         orders = _take_orders(host)
         if inbox.receive() is None or not os.read(gate, 1):  # init or the host went away
             os._exit(1)
+        with Step("guest: begin"):
+            wire.send(link, {"begun": None})
         os.close(gate)
         host.close()
         path = f"{root.JOB_DIRECTORY}/{orders['source_name']}"

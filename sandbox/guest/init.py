@@ -168,7 +168,11 @@ def _watch(host: _socket.socket, job: dict[str, Any], main_pid: int, answers: wi
             continue
         announced = program.announced(last_word) if os.WIFSTOPPED(status) else status
     if not os.WIFSTOPPED(status):
-        failure = answers.receive()  # no guest code ever holds the other end; it is closed by now
+        with Step("init: the guest has begun"):
+            word = answers.receive()  # no guest code ever holds the other end; it is closed by now
+            if word is None:
+                raise wire.WireError("the process that should become the guest was ended")
+            failure = word if "failed" in word else answers.receive()
         if failure is not None:
             wire.send(host, failure)
             return

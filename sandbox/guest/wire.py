@@ -19,6 +19,7 @@ four-byte little-endian length, then one value in the encoding below. In order::
     host -> become  orders   its limits, its environment, what it becomes
     host                     when the meter holds, writes one byte to the gate
     init -> become  go       with that and the gate's byte, the guest runs
+    become -> init  begun    from here on its end is the guest's; read when it has ended
     init -> host    ready    it went; when, by CLOCK_MONOTONIC
     init -> host    over     the guest's main process has ended: its raw wait status and resource usage
                              (init now kills and reaps every other process, then walks the workspace; where the
