@@ -88,6 +88,21 @@ def unmet(wanted: Iterable[Wanted], allowed: Allowed) -> list[Finding]:
     return [_finding(one, why) for one in wanted if (why := _why(one.capability, allowed)) is not None]
 
 
+def denied(wanted: Iterable[str], denials: Iterable[str]) -> list[str]:
+    """Give those of the wanted capabilities that one of ``denials`` covers.
+
+    ``fs.write`` covers every place, ``fs.write:/etc`` what is known to lie at or below ``/etc``: not a path that only
+    shows when the code runs.
+    """
+    covers = [denial.partition(":") for denial in denials]
+    return [one for one in wanted if any(_covers(kind, folder, one) for kind, _, folder in covers)]
+
+
+def _covers(kind: str, folder: str, capability: str) -> bool:
+    wanted, _, place = capability.partition(":")
+    return wanted == kind and (not folder or (bool(place) and _is_below(place, folder)))
+
+
 def _why(capability: str, allowed: Allowed) -> str | None:
     kind, _, place = capability.partition(":")
     if kind == OUTBOUND and not allowed.network:
@@ -102,7 +117,8 @@ def _why(capability: str, allowed: Allowed) -> str | None:
 
 
 def _is_below(path: str, folder: str) -> bool:
-    place, above = posixpath.normpath(path), posixpath.normpath(folder)
+    # normpath keeps two leading slashes apart, which Linux does not.
+    place, above = (f"/{posixpath.normpath(one).lstrip('/')}" for one in (path, folder))
     return place == above or place.startswith(above.rstrip("/") + "/")
 
 

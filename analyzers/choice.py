@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from analyzers.model import Severity
+from analyzers.model import Finding, Severity
 from analyzers.named import NamedTuple
 from analyzers.rule import Seen
 
@@ -35,7 +35,7 @@ class Choice(NamedTuple):
 
     def _graded(self, seen: Seen) -> Seen:
         names = _names(seen)
-        fitting = [(_fit(selector, names), severity) for selector, severity in self.severities]
+        fitting = [(fit(selector, names), severity) for selector, severity in self.severities]
         length, severity = max(fitting, default=(-1, None), key=lambda pair: pair[0])
         return seen if length < 0 or severity is None else seen._replace(hit=seen.hit._replace(severity=severity))
 
@@ -45,10 +45,10 @@ EVERYTHING = Choice()
 
 
 def _longest(selectors: Iterable[str], names: Iterable[str]) -> int:
-    return max((_fit(selector, names) for selector in selectors), default=-1)
+    return max((fit(selector, names) for selector in selectors), default=-1)
 
 
-def _fit(selector: str, names: Iterable[str]) -> int:
+def fit(selector: str, names: Iterable[str]) -> int:
     """Say how much a selector says about a finding of these names: -1 where it is about another."""
     wanted = selector.upper()
     if wanted == ALL:
@@ -60,12 +60,21 @@ def _fit(selector: str, names: Iterable[str]) -> int:
     return -1
 
 
+def names_of(finding: Finding) -> tuple[str, ...]:
+    """Give every name by which a selector may mean a finding."""
+    return _all_names(finding.rule, finding.name, finding.cwe, finding.also)
+
+
 def _names(seen: Seen) -> tuple[str, ...]:
-    names = [seen.label.id.upper(), seen.label.name.upper()]
     cwe = seen.label.cwe if seen.hit.cwe is None else seen.hit.cwe
+    return _all_names(seen.label.id, seen.label.name, cwe, seen.also)
+
+
+def _all_names(rule: str, name: str, cwe: int | None, also: Iterable[str]) -> tuple[str, ...]:
+    names = [rule.upper(), name.upper()]
     if cwe is not None:
         names.append(f"CWE-{cwe}")
-    for code in seen.also:
+    for code in also:
         names.append(code.upper())
         if code.startswith("B") and code[1:].isdigit():
             names.append(f"S{code[1:]}")

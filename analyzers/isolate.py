@@ -14,15 +14,15 @@ import selectors
 import subprocess
 import sys
 import threading
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import IO, Any, Protocol, Self
 
 from analyzers import wire
 from analyzers.analyze import unanswered_report
 from analyzers.deadline import Deadline
-from analyzers.languages import engines_named, language_named
+from analyzers.languages import AUTO, engines_named, language_named
 from analyzers.model import Report, Severity
 
 _PACKAGE_ROOT = str(Path(__file__).resolve().parents[1])
@@ -31,6 +31,26 @@ _START = (
 )
 _START_SECONDS = 30.0
 _CHUNK = 1 << 16
+
+
+class Process(Protocol):
+    """A worker's process as far as the pool knows it; :class:`subprocess.Popen` is one."""
+
+    stdin: IO[bytes] | None
+    stdout: IO[bytes] | None
+
+    def poll(self) -> int | None:
+        """Give its exit code; None while it runs."""
+
+    def kill(self) -> None:
+        """End it now, and whatever it started. It may have ended already."""
+
+    def wait(self) -> int:
+        """Wait until it has ended."""
+
+
+Start = Callable[[int], Process]
+"""Starts a worker whose address space may come to so many bytes."""
 
 
 class PoolClosedError(RuntimeError):
@@ -42,11 +62,22 @@ class _NoAnswerError(Exception):
 
 
 class Pool:
-    """Up to ``size`` worker processes, started when first needed and kept. Any thread may use it."""
+    """Up to ``size`` worker processes, started when first needed and kept. Any thread may use it.
 
-    def __init__(self, size: int = 2, *, seconds: float = 10.0, memory_bytes: int = 1 << 30) -> None:
+    Args:
+        size: How many at once.
+        seconds: How long an answer may take, where the caller says nothing else.
+        memory_bytes: What the address space of each may come to.
+        start: Starts one worker of :func:`command` with pipes as its standard input and output, and raises OSError
+            where it cannot; by default in a process with no more than what is said above.
+    """
+
+    def __init__(
+        self, size: int = 2, *, seconds: float = 10.0, memory_bytes: int = 1 << 30, start: Start | None = None
+    ) -> None:
         self._seconds = seconds
         self._memory_bytes = memory_bytes
+        self._start = _start_here if start is None else start
         self._slots = threading.Semaphore(size)
         self._lock = threading.Lock()
         self._idle: list[_Worker] = []
@@ -112,6 +143,8 @@ class Pool:
         try:
             answer = worker.ask(request, Deadline(seconds))
             report = wire.report_from(answer.get("report"), filename)
+            if request["language"] not in (report.language, AUTO):
+                raise wire.BrokenFrameError("about another language")  # noqa: TRY301 - as every other broken answer
         except (OSError, wire.BrokenFrameError) as error:
             worker.kill()
             raise _NoAnswerError("the analyser gave no answer that can be read") from error
@@ -133,7 +166,7 @@ class Pool:
                 if worker.alive():
                     return worker
                 worker.kill()
-        return _Worker(self._memory_bytes)
+        return _Worker(self._start(self._memory_bytes))
 
     def _give_back(self, worker: _Worker) -> None:
         with self._lock:
@@ -151,21 +184,31 @@ class Pool:
             worker.kill()
 
 
+def command(interpreter: str, path: Sequence[str], memory_bytes: int) -> list[str]:
+    """Give the words that start a worker. ``path`` are the absolute folders from which it may import."""
+    # Isolated mode ignores PYTHON* and the working directory.
+    return [interpreter, "-I", "-X", "utf8", "-c", _START, json.dumps(list(path)), str(memory_bytes)]
+
+
+def _start_here(memory_bytes: int) -> Process:
+    """Start a worker that can import what this process can."""
+    path = [_PACKAGE_ROOT, *(entry for entry in sys.path if os.path.isabs(entry))]
+    return subprocess.Popen(
+        command(sys.executable, path, memory_bytes),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        env={},
+        start_new_session=True,
+    )
+
+
 class _Worker:
     """One worker process, used by one thread at a time."""
 
-    def __init__(self, memory_bytes: int) -> None:
-        # Isolated mode ignores PYTHON* and the working directory; what this process can import, the worker can.
-        path = json.dumps([_PACKAGE_ROOT, *(entry for entry in sys.path if os.path.isabs(entry))])
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-X", "utf8", "-c", _START, path, str(memory_bytes)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            cwd="/",
-            env={},
-            start_new_session=True,
-        )
+    def __init__(self, process: Process) -> None:
+        self._process = process
         assert self._process.stdin is not None  # noqa: S101 - asked for above
         assert self._process.stdout is not None  # noqa: S101 - likewise
         self._in, self._out = self._process.stdin, self._process.stdout

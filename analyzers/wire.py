@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections import Counter
 
 from analyzers.model import (
     Confidence,
@@ -59,7 +60,7 @@ def report_from(data: Any, filename: str | None) -> Report:  # noqa: ANN401 - JS
     """Build a report from its JSON. Raises BrokenFrameError for what :mod:`analyzers.render` would not write."""
     try:
         error = data["parse_error"]
-        return Report(
+        report = Report(
             language=str(data["language"]),
             verdict=Verdict(data["verdict"]),
             parse=Parse(data["parse"]),
@@ -75,6 +76,20 @@ def report_from(data: Any, filename: str | None) -> Report:  # noqa: ANN401 - JS
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BrokenFrameError("not a report") from error
+    if not _adds_up(report):
+        raise BrokenFrameError("numbers that do not add up")
+    return report
+
+
+def _adds_up(report: Report) -> bool:
+    """Whether the counts are those of at least the findings that are listed, and each capability has its line."""
+    counted = dict(report.counts)
+    listed = Counter(finding.severity for finding in report.findings)
+    return (
+        report.total == sum(counted.values())
+        and all(counted[severity] >= listed[severity] for severity in Severity)
+        and len(report.capabilities) == len(report.capability_lines)
+    )
 
 
 def _finding(data: dict[str, Any]) -> Finding:
