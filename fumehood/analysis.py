@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from analyzers import Severity, UnknownLanguageError, Verdict, compact, render
+from analyzers import UnknownLanguageError, compact, render
+from analyzers.analyze import unanswered_report
+from analyzers.isolate import PoolClosedError
 from fumehood.admission import Admission, QueueFullError
 from fumehood.foresight import modules, with_unmet
 from fumehood.problems import Kind, at_field, from_full_queue
 from fumehood.responses import AnalyzeResponse, RunAnalysis
-from fumehood.schemas import AnalysisMode
 
 if TYPE_CHECKING:
     from fumehood.admission import Turn
     from fumehood.auth import Caller
-    from fumehood.schemas import AnalysisIn, AnalyzeRequest
+    from fumehood.gate import Gate
+    from fumehood.schemas import AnalyzeRequest
     from fumehood.settings import Settings
     from fumehood.telemetry.telemetry import Analyser, Telemetry
     from sandbox import Job, Runtime
@@ -75,25 +77,22 @@ class Analyses:
         return AnalyzeResponse.model_validate(render.to_dict(report)).model_dump_json()
 
 
-def before_run(analyser: Analyser, job: Job, runtime: Runtime, asked: AnalysisIn) -> RunAnalysis:
+def before_run(analyser: Analyser, job: Job, runtime: Runtime, gate: Gate) -> RunAnalysis:
     """Analyse code that is about to run and decide whether it may.
 
-    In ``block`` mode code that could not be analysed in full is stopped too: a guard that lets through what it cannot
-    read would be switched off by unreadable code. Nor may the code say what is not to be found in it.
+    The code may not say what is not to be found in it. An analyser that cannot be asked is one that gave no answer:
+    whatever a policy makes of that, it is never taken for a clean report.
     """
-    blocking = asked.mode is AnalysisMode.BLOCK
-    report = analyser.analyze(
-        job.code,
-        runtime.name,
-        threshold=asked.block_at if blocking else Severity.LOW,
-        honour_suppressions=False,
-        packages=tuple(runtime.packages),
-        modules=modules(job),
-    )
-    because = None
-    if blocking and report.verdict is Verdict.FAIL:
-        because = f"a finding at or above {asked.block_at}"
-    elif blocking and report.verdict is Verdict.INCOMPLETE:
-        because = "the analysis is incomplete"
-    told = render.to_dict(with_unmet(report, job))
-    return RunAnalysis.model_validate({**told, "blocked_because": because})
+    try:
+        report = analyser.analyze(
+            job.code,
+            runtime.name,
+            threshold=gate.threshold,
+            honour_suppressions=False,
+            packages=tuple(runtime.packages),
+            modules=modules(job),
+        )
+    except PoolClosedError as closed:
+        report = unanswered_report(runtime.name, str(closed))
+    report = with_unmet(report, job)
+    return RunAnalysis.model_validate({**render.to_dict(report), "blocked_because": gate.why_blocked(report)})

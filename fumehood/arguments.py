@@ -97,8 +97,15 @@ def _add_run(parser: argparse.ArgumentParser) -> None:
         limits.add_argument(f"--{name}", type=int, metavar="N")
     how = parser.add_argument_group("how")
     how.add_argument("--analysis", choices=("off", "report", "block"), default="off", help="read it before it runs")
-    how.add_argument("--block-at", choices=_SEVERITIES, default="high", help="the severity that blocks (high)")
+    how.add_argument("--block-at", choices=(*_SEVERITIES, "never"), default="high", help="what blocks (high)")
     how.add_argument("--launcher", choices=("auto", "cold"), default="auto")
+    for name, metavar, what in (
+        ("block", "RULE", "what blocks whatever its severity: FH2, B105, CWE-798"),
+        ("allow", "RULE", "what does not block"),
+        ("deny-capability", "NAME", "what the code may not want: net.outbound, fs.write:/etc"),
+        ("accept", "GAP", "what may be amiss with the analysis: repaired, partial, text, cut-short, no-answer"),
+    ):
+        how.add_argument(f"--{name}", action="append", default=[], metavar=metavar, help=f"{what}; may be repeated")
     _add_config(how)
 
 

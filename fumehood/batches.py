@@ -77,7 +77,7 @@ def _each_case(executions: Executions, caller: Caller, shared: ExecuteRequest) -
 
     def read(value: object) -> Ready:
         case = reread(CaseIn, value)
-        return Ready(case.id, Vetted(executions.vary(vetted.job, case), vetted.analysis))
+        return Ready(case.id, Vetted(executions.vary(vetted.job, case), vetted.gate))
 
     return read
 

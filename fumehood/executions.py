@@ -15,8 +15,8 @@ from analyzers import UnknownLanguageError, language_named
 from fumehood import analysis, permissions, records, responses
 from fumehood.admission import Admission, QueueFullError, Turn
 from fumehood.audit import NotRecordedError
+from fumehood.policies import AnalysisMode
 from fumehood.problems import Kind, Problem, at_field, from_engine, from_full_queue
-from fumehood.schemas import AnalysisMode
 from sandbox import Cancel, SandboxError, Status, runtime_named
 
 if TYPE_CHECKING:
@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 
     from fumehood.audit import Audit, Entry
     from fumehood.auth import Caller, Origin
+    from fumehood.gate import Gate
     from fumehood.responses import ExecuteResponse, RunAnalysis
-    from fumehood.schemas import AnalysisIn, CaseIn, ExecuteRequest
+    from fumehood.schemas import CaseIn, ExecuteRequest
     from fumehood.settings import Settings
     from fumehood.telemetry.telemetry import Analyser, Telemetry
     from sandbox import ForkServerState, Job, Limits, Result, Runtime
@@ -75,10 +76,10 @@ class InFlight(Protocol):
 
 
 class Vetted(NamedTuple):
-    """A job that nothing but the moment can refuse, and the analysis that goes before it."""
+    """A job that nothing but the moment can refuse, and the gate that goes before it."""
 
     job: Job
-    analysis: AnalysisIn
+    gate: Gate
 
 
 _Told = tuple["ExecuteResponse", "Callable[[], None]"]
@@ -103,7 +104,7 @@ class Call:
     origin: Origin
     run_id: str
     job: Job
-    analysis: AnalysisIn
+    gate: Gate
     turn: Turn | None = None
     cancel: Cancel = field(default_factory=Cancel)
     entry: Entry | None = None
@@ -138,6 +139,7 @@ class Executions:
     def __init__(self, box: Box, analyser: Analyser, settings: Settings, audit: Audit, telemetry: Telemetry) -> None:
         self._box = box
         self._analyser = telemetry.watched(analyser, "run")
+        self._demanded = settings.analysis
         self._audit = audit
         self._telemetry = telemetry
         self._admission = Admission(
@@ -185,12 +187,14 @@ class Executions:
         except SandboxError as error:
             raise from_engine(error) from error
         permissions.check_limits(job.limits, ceilings)
-        if asked.analysis.mode is not AnalysisMode.OFF:
+        language = self._runtime(job).name
+        gate = permissions.gate_of(asked.analysis, caller.grants, self._demanded, language)
+        if gate.mode is not AnalysisMode.OFF:
             try:
-                language_named(self._runtime(job).name)
+                language_named(language)
             except UnknownLanguageError as unknown:
                 raise at_field(Kind.INVALID_REQUEST, "language", str(unknown)) from unknown
-        return Vetted(job, asked.analysis)
+        return Vetted(job, gate)
 
     def vary(self, job: Job, case: CaseIn) -> Job:
         """A prepared job with another input. Raises Problem, its paths those of the case."""
@@ -223,7 +227,7 @@ class Executions:
             Problem: 409 for an id in flight, 503 where no run is accepted.
         """
         self.check_open()
-        call = Call(origin, run_id or uuid.uuid4().hex, vetted.job, vetted.analysis)
+        call = Call(origin, run_id or uuid.uuid4().hex, vetted.job, vetted.gate)
         self.note(call.caller, call.run_id, call)
         return call
 
@@ -342,8 +346,8 @@ class Executions:
         """In a thread: analyse where asked, and run."""
         analysed = None
         runtime = self._runtime(call.job)
-        if call.analysis.mode is not AnalysisMode.OFF:
-            analysed = analysis.before_run(self._analyser, call.job, runtime, call.analysis)
+        if call.gate.mode is not AnalysisMode.OFF:
+            analysed = analysis.before_run(self._analyser, call.job, runtime, call.gate)
             if analysed.blocked_because is not None:
                 return self._never_ran(call, Status.BLOCKED, analysed)
         if call.cancel.is_set():

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from analyzers import Severity
-from fumehood.schemas import AnalysisMode
+from fumehood.policies import AnalysisMode
 from sandbox import Limits, NetworkKind
 
 PREFIX = "fh_"

@@ -6,8 +6,9 @@ from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from analyzers import UnknownLanguageError, language_named
+from fumehood.gate import Demand, Gate, gate
+from fumehood.policies import AnalysisMode, AnalysisPolicy
 from fumehood.problems import Kind, at_field
-from fumehood.schemas import AnalysisIn, AnalysisMode
 from sandbox import JobRefused, runtime_named
 
 if TYPE_CHECKING:
@@ -18,11 +19,9 @@ if TYPE_CHECKING:
     from fumehood.schemas import ExecuteRequest
     from sandbox import Limits, Runtime
 
-_STRICTNESS = {mode: rank for rank, mode in enumerate((AnalysisMode.OFF, AnalysisMode.REPORT, AnalysisMode.BLOCK))}
-
 
 def permit(asked: ExecuteRequest, caller: Caller, runtimes: Mapping[str, Runtime]) -> ExecuteRequest:
-    """The request as this caller's key has it: colder, or analysed more strictly, than it asked for.
+    """The request as this caller's key has it: colder, perhaps, than it asked for.
 
     Raises:
         Problem: 403 for a language or a kind of network that the key does not have.
@@ -33,13 +32,17 @@ def permit(asked: ExecuteRequest, caller: Caller, runtimes: Mapping[str, Runtime
         raise at_field(Kind.NOT_ALLOWED, "language", f"this key may run {_list(grants.languages)}")
     if grants.networks is not None and asked.network.kind not in grants.networks:
         raise at_field(Kind.NOT_ALLOWED, "network.kind", f"this key may have {_list(grants.networks)}")
-    changed: dict[str, object] = {}
-    if grants.launcher == "cold":
-        changed["launcher"] = "cold"
-    analysis = _analysis(asked.analysis, grants, name or asked.language)
-    if analysis != asked.analysis:
-        changed["analysis"] = analysis
-    return asked.model_copy(update=changed) if changed else asked
+    return asked.model_copy(update={"launcher": "cold"}) if grants.launcher == "cold" else asked
+
+
+def gate_of(asked: AnalysisPolicy, grants: Grants, service: AnalysisPolicy, language: str) -> Gate:
+    """What goes before a run in a language of this canonical name: what is asked for, and what is demanded besides."""
+    key = AnalysisPolicy(mode=grants.analysis, block_at=grants.block_at)
+    demanded = [Demand("service", service), Demand("key", key)]
+    if not _is_read(language):
+        # A report is a courtesy: it must not keep a language from running that nobody can read.
+        demanded = [each for each in demanded if each.policy.mode is not AnalysisMode.REPORT]
+    return gate((*demanded, Demand("request", asked)))
 
 
 def languages(grants: Grants, runtimes: Mapping[str, Runtime]) -> tuple[Runtime, ...]:
@@ -56,19 +59,6 @@ def check_limits(limits: Limits, ceilings: Limits) -> None:
         most = getattr(ceilings, each.name)
         if getattr(limits, each.name) > most:
             raise at_field(Kind.OVER_CEILING, f"limits.{each.name}", f"may be at most {most}")
-
-
-def _analysis(asked: AnalysisIn, grants: Grants, language: str) -> AnalysisIn:
-    """The stricter of what was asked for and what the key demands."""
-    demanded = grants.analysis
-    if demanded is AnalysisMode.REPORT and not _is_read(language):
-        return asked  # a report is a courtesy: it must not keep a language from running that nobody can read
-    mode = max(asked.mode, demanded, key=_STRICTNESS.__getitem__)
-    if demanded is not AnalysisMode.BLOCK:
-        return asked if mode is asked.mode else AnalysisIn(mode=mode, block_at=asked.block_at)
-    # Who blocks from a lower severity on blocks more. What was asked counts only where blocking was asked for.
-    stricter = asked.mode is AnalysisMode.BLOCK and asked.block_at.rank < grants.block_at.rank
-    return AnalysisIn(mode=mode, block_at=asked.block_at if stricter else grants.block_at)
 
 
 def _language(name: str, runtimes: Mapping[str, Runtime]) -> str | None:

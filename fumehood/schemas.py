@@ -26,6 +26,7 @@ from pydantic_core import to_json
 
 import sandbox
 from analyzers import Severity, engines, engines_named
+from fumehood.policies import AnalysisPolicy
 from fumehood.problems import from_validation
 from sandbox import Job, JobRefused, Launcher, NetworkKind, OnOutputLimit, OutputKeep, Status
 
@@ -44,14 +45,6 @@ class Encoding(StrEnum):
 
     UTF_8 = "utf-8"
     BASE64 = "base64"
-
-
-class AnalysisMode(StrEnum):
-    """What a run's analysis decides: it is not made, it is told beside the result, or it can stop the run."""
-
-    OFF = "off"
-    REPORT = "report"
-    BLOCK = "block"
 
 
 def _no_nul(text: str) -> str:
@@ -121,11 +114,13 @@ class NetworkIn(Wire):
     hosts: tuple[str, ...] = ()
 
 
-class AnalysisIn(Wire):
-    """Whether the code is analysed before it runs, and from which severity ``block`` stops it."""
+class AnalysisIn(AnalysisPolicy, Wire):
+    """Whether the code is analysed before it runs, and for what ``block`` stops it; the operator's policy stays.
 
-    mode: AnalysisMode = AnalysisMode.OFF
-    block_at: Severity = Severity.HIGH
+    A finding at or above ``block_at`` (null: none for that alone) or one that ``block`` selects stops the run, unless
+    a longer selector of ``allow`` fits it; so does a capability of ``deny_capabilities`` that the code wants, and
+    every reason for the report to say too little, but for those in ``accept``.
+    """
 
 
 class ExecuteRequest(Wire):

@@ -27,6 +27,7 @@ from pydantic_settings import (
 )
 
 from fumehood import operating
+from fumehood.policies import AnalysisPolicy, Capability, Gap, Selector
 from fumehood.telemetry.settings import Log, MetricsSetting, TracingSetting
 from sandbox import Config, Limits, Preload, RuntimeConfig, WarmConfig
 
@@ -143,6 +144,15 @@ class Warm(BaseModel):
         )
 
 
+class AnalysisSetting(AnalysisPolicy):
+    """The least that goes before every run; what requests and keys ask for comes on top."""
+
+    block: Annotated[tuple[Selector, ...], NoDecode, BeforeValidator(_split)] = ()
+    allow: Annotated[tuple[Selector, ...], NoDecode, BeforeValidator(_split)] = ()
+    deny_capabilities: Annotated[tuple[Capability, ...], NoDecode, BeforeValidator(_split)] = ()
+    accept: Annotated[tuple[Gap, ...], NoDecode, BeforeValidator(_split)] = ()
+
+
 class _Environment(EnvSettingsSource):
     """Variables, but none for what only the file can say: ``FUMEHOOD_RUNTIMES`` is where set-up builds runtimes."""
 
@@ -182,6 +192,7 @@ class Settings(BaseSettings):
     database: SecretStr | None = None
     audit: operating.Audit = operating.Audit()
     idempotency: operating.Idempotency = operating.Idempotency()
+    analysis: AnalysisSetting = AnalysisSetting()
     analysis_workers: int = Field(1, ge=1)
     analysis_seconds: float = Field(10.0, gt=0)
     ceilings: Ceilings = Ceilings()

@@ -26,12 +26,15 @@ from dataclasses import fields, replace
 from pathlib import Path, PurePosixPath
 
 from analyzers import UnknownLanguageError
-from fumehood import responses, settings
+from fumehood import permissions, responses, settings
 from fumehood.cli import USAGE
 from fumehood.commands import source
+from fumehood.keys import ALL
+from fumehood.policies import AnalysisMode
 from fumehood.problems import Problem
 from fumehood.responses import ExecuteResponse
-from fumehood.schemas import AnalysisMode, ExecuteRequest, parse
+from fumehood.schemas import ExecuteRequest, parse
+from fumehood.settings import Settings
 from sandbox import Cancel, JobRefused, Limits, Sandbox, SandboxError, Status, WarmConfig, runtime_named
 
 OURS = 125
@@ -58,7 +61,7 @@ def main(args: argparse.Namespace) -> int:
         asked = _request(args)
         # One run is not worth a fork server.
         with Sandbox(replace(chosen.engine(), warm=WarmConfig(enabled=False))) as box:
-            told = _run(box, asked, cancel, chosen.analysis_seconds)
+            told = _run(box, asked, cancel, chosen)
         if args.into is not None:
             _write_files(args.into, told)
     except (settings.SettingsError, JobRefused, UnknownLanguageError) as wrong:
@@ -98,7 +101,14 @@ def _request(args: argparse.Namespace) -> ExecuteRequest:
         "limits": limits,
         "output_keep": args.output_keep,
         "on_output_limit": args.on_output_limit,
-        "analysis": {"mode": args.analysis, "block_at": args.block_at},
+        "analysis": {
+            "mode": args.analysis,
+            "block_at": None if args.block_at == "never" else args.block_at,
+            "block": args.block,
+            "allow": args.allow,
+            "deny_capabilities": args.deny_capability,
+            "accept": args.accept,
+        },
         "launcher": args.launcher,
     }
     if args.stdin is not None:
@@ -108,17 +118,18 @@ def _request(args: argparse.Namespace) -> ExecuteRequest:
     return parse(ExecuteRequest, json.dumps(document).encode())
 
 
-def _run(box: Sandbox, asked: ExecuteRequest, cancel: Cancel, analysis_seconds: float) -> ExecuteResponse:
+def _run(box: Sandbox, asked: ExecuteRequest, cancel: Cancel, chosen: Settings) -> ExecuteResponse:
     job = asked.job(box.ceilings, box.runtimes)
     box.vet(job)
     runtime = runtime_named(job.language, box.runtimes)
     analysed = None
-    if asked.analysis.mode is not AnalysisMode.OFF:
+    gate = permissions.gate_of(asked.analysis, ALL, chosen.analysis, runtime.name)
+    if gate.mode is not AnalysisMode.OFF:
         from analyzers.isolate import Pool
         from fumehood import analysis
 
-        with Pool(1, seconds=analysis_seconds) as analyser:
-            analysed = analysis.before_run(analyser, job, runtime, asked.analysis)
+        with Pool(1, seconds=chosen.analysis_seconds) as analyser:
+            analysed = analysis.before_run(analyser, job, runtime, gate)
         if analysed.blocked_because is not None:
             return responses.never_ran("run", Status.BLOCKED, runtime.version, 0.0, analysed)
     return responses.ran("run", box.run(job, cancel=cancel), 0.0, analysed)

@@ -191,7 +191,7 @@ def test_the_language_is_the_files(
         (("-", "--file", "/no/such"), "/no/such: No such file"),
         (("-", "--stdin", "/no/such"), "/no/such: No such file"),
         (("-", "--config", "/no/such.toml"), "/no/such.toml: No such file"),
-        (("-", "--analysis", "block", "-l", "bash"), "known: python"),
+        (("-", "--analysis", "block", "--block", "FH1O1"), "analysis.block.0"),
     ],
 )
 def test_what_is_refused_is_a_usage_error(box: ContextBox, run: Run, argv: tuple[str, ...], words: str) -> None:
@@ -272,7 +272,16 @@ def test_analysis_can_block(box: ContextBox, run: Run, analyser: isolate.Pool, m
     code, out, err = run("--analysis", "block", stdin=b"eval(input())")
     assert (code, out) == (126, "")
     assert "FH101" in err
-    assert "not run: a finding at or above high" in err
+    assert "not run: FH101 eval-used in line 1 is high" in err
+    assert run("--analysis", "block", "--block-at", "never", stdin=b"eval(input())")[0] == 0
+    box.jobs.clear()
+    for option, value in (("--block", "CWE-95"), ("--deny-capability", "dynamic.code")):
+        code, out, err = run("--analysis", "block", "--allow", "FH1", option, value, stdin=b"eval(input())")
+        assert (code, value in err) == (126, True)
+    assert run("--analysis", "block", stdin=b" x = 1\n")[0] == 126
+    assert box.jobs == []
+    assert run("--analysis", "block", "--accept", "repaired", stdin=b" x = 1\n")[0] == 0
+    box.jobs.clear()
     assert box.jobs == []
     code, out, err = run("--analysis", "report", stdin=b"eval(input())")
     assert (code, out) == (0, "42\n")

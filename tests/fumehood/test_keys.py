@@ -13,11 +13,12 @@ from pydantic import ValidationError
 from fumehood import keys
 from fumehood.auth import ANYBODY, Caller, KeyRing, UnknownKeyError
 from fumehood.keys import Grants, KeyLimits
-from fumehood.permissions import check_limits, permit
+from fumehood.permissions import check_limits, gate_of, permit
+from fumehood.policies import AnalysisMode, AnalysisPolicy
 from fumehood.problems import Problem
 from fumehood.rates import Rates
 from fumehood.refusals import Refusals
-from fumehood.schemas import AnalysisMode, ExecuteRequest
+from fumehood.schemas import ExecuteRequest
 from fumehood.store import keys as stored
 from fumehood.store.database import Database
 from sandbox import Limits
@@ -152,30 +153,38 @@ def test_a_key_can_demand_cold_runs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("grants", "analysis", "told"),
+    ("grants", "analysis", "mode", "blocking"),
     [
-        ({"analysis": "report"}, {}, ("report", "high")),
-        ({"analysis": "report"}, {"mode": "block", "block_at": "low"}, ("block", "low")),
-        ({"analysis": "block"}, {}, ("block", "high")),
-        ({"analysis": "block", "block_at": "medium"}, {"mode": "report", "block_at": "low"}, ("block", "medium")),
-        ({"analysis": "block", "block_at": "medium"}, {"mode": "block", "block_at": "low"}, ("block", "low")),
-        ({"analysis": "block", "block_at": "medium"}, {"mode": "block", "block_at": "high"}, ("block", "medium")),
-        ({}, {"mode": "block", "block_at": "low"}, ("block", "low")),
+        ({"analysis": "report"}, {}, "report", {}),
+        ({"analysis": "report"}, {"mode": "block", "block_at": "low"}, "block", {"request": "low"}),
+        ({"analysis": "block"}, {}, "block", {"key": "high"}),
+        ({"analysis": "block", "block_at": "medium"}, {"mode": "report"}, "block", {"key": "medium"}),
+        (
+            {"analysis": "block", "block_at": "medium"},
+            {"mode": "block", "block_at": "high"},
+            "block",
+            {"key": "medium", "request": "high"},
+        ),
+        ({}, {"mode": "block", "block_at": "low"}, "block", {"request": "low"}),
+        ({}, {}, "off", {}),
     ],
 )
-def test_the_stricter_analysis_holds(grants: dict[str, Any], analysis: dict[str, Any], told: tuple[str, str]) -> None:
-    """Of what the key demands and what the request asks for."""
-    found = permitted(Grants.model_validate(grants), analysis=analysis).analysis
-    assert (found.mode.value, found.block_at.value) == told
+def test_what_the_key_demands_is_asked_besides(
+    grants: dict[str, Any], analysis: dict[str, Any], mode: str, blocking: dict[str, str]
+) -> None:
+    """The strictest mode holds, and every policy that blocks is one of the run's."""
+    given = Grants.model_validate(grants)
+    found = gate_of(AnalysisPolicy.model_validate(analysis), given, AnalysisPolicy(), "python")
+    assert (found.mode, {whose: policy.block_at for whose, policy in found.blocking}) == (mode, blocking)
 
 
 def test_a_report_that_cannot_be_made_keeps_nothing_from_running() -> None:
-    """But a key that demands blocking does: the request goes on to be refused for its language."""
-    name = "fortran"
-    runtimes = {**RUNTIMES, name: RUNTIMES["bash"]}
-    report, block = (Caller("k", grants=Grants(analysis=mode)) for mode in (AnalysisMode.REPORT, AnalysisMode.BLOCK))
-    assert permit(asked(language=name), report, runtimes).analysis.mode is AnalysisMode.OFF
-    assert permit(asked(language=name), block, runtimes).analysis.mode is AnalysisMode.BLOCK
+    """But a key or a service that demands blocking does: the request goes on to be refused for its language."""
+    off, report, block = (AnalysisPolicy(mode=mode) for mode in AnalysisMode)
+    assert gate_of(off, Grants(analysis=AnalysisMode.REPORT), report, "fortran").mode is AnalysisMode.OFF
+    assert gate_of(off, Grants(analysis=AnalysisMode.BLOCK), off, "fortran").mode is AnalysisMode.BLOCK
+    assert gate_of(off, Grants(), block, "fortran").mode is AnalysisMode.BLOCK
+    assert gate_of(report, Grants(), off, "fortran").mode is AnalysisMode.REPORT
 
 
 def test_ceilings_are_the_lower_of_the_keys_and_the_services() -> None:
