@@ -4,10 +4,12 @@ from analyzers.analyze import analyze, pages
 from analyzers.choice import Choice
 from analyzers.languages import engines, engines_named, language_named, languages
 from analyzers.model import (
+    Applied,
     Confidence,
     Edit,
     Finding,
     Fix,
+    Fixed,
     Parse,
     ParseError,
     Report,
@@ -19,11 +21,13 @@ from analyzers.model import (
 )
 
 __all__ = [
+    "Applied",
     "Choice",
     "Confidence",
     "Edit",
     "Finding",
     "Fix",
+    "Fixed",
     "Parse",
     "ParseError",
     "Report",

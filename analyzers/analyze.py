@@ -77,6 +77,8 @@ def analyze(
     choice: Choice = EVERYTHING,
     packages: Collection[str] = (),
     modules: Collection[str] = (),
+    apply_fixes: bool = False,
+    unsafe_fixes: bool = False,
 ) -> Report:
     """Look at code without running it.
 
@@ -93,6 +95,8 @@ def analyze(
         choice: Which findings are wanted, and how grave they are. What is not wanted is neither told nor counted.
         packages: What is installed where the code will run; empty where nobody knows.
         modules: The names of modules that lie beside the code.
+        apply_fixes: Make the safe fixes, and give the text they lead to as ``fixed``; bytes have to be UTF-8 for that.
+        unsafe_fixes: Make those too that may change what right code does.
         quotes: Give the line of each finding too, its secrets masked, for people to look at.
 
     Raises:
@@ -103,8 +107,11 @@ def analyze(
     engines = engines_named(engines)
     threshold = Severity(threshold)
     try:
-        asked = _Asked(threshold, filename, fixes, engines, honour_suppressions, quotes, choice, packages, modules)
-        return _analyze(code, name, Deadline(seconds), asked)
+        offer = fixes or apply_fixes
+        asked = _Asked(threshold, filename, offer, engines, honour_suppressions, quotes, choice, packages, modules)
+        deadline = Deadline(seconds)
+        report = _analyze(code, name, deadline, asked)
+        return _fixed(code, report, deadline, asked, unsafe=unsafe_fixes) if apply_fixes else report
     except MemoryError:
         return unanswered_report(name, "there was not enough memory to analyse this text", filename)
 
@@ -120,6 +127,17 @@ def unanswered_report(language: str, reason: str, filename: str | None = None) -
         findings=(_note(unanswered(reason)),),
         filename=filename,
     )
+
+
+def _fixed(code: str | bytes, report: Report, deadline: Deadline, asked: _Asked, *, unsafe: bool) -> Report:
+    from analyzers.fixing import fixed  # noqa: PLC0415 - few ask
+
+    try:
+        text = code if isinstance(code, str) else code.decode()
+    except UnicodeDecodeError:
+        return report
+    done = fixed(text, report, lambda changed: _analyze(changed, report.language, deadline, asked), unsafe=unsafe)
+    return report._replace(fixed=done)
 
 
 def _analyze(code: str | bytes, language: str, deadline: Deadline, asked: _Asked) -> Report:

@@ -10,7 +10,7 @@ import json
 from collections.abc import Iterable
 
 from analyzers.model import Confidence, Finding, Parse, Report, Span
-from analyzers.render import READ, many, printable, sendable
+from analyzers.render import READ, fixed_dict, many, printable, sendable
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -60,6 +60,9 @@ def compact(report: Report, *, max_findings: int | None = None, max_bytes: int |
         told["suppressed"] = report.suppressed
     if report.capabilities:
         told["capabilities"] = list(report.capabilities)
+    if report.fixed is not None:
+        half = None if max_bytes is None else max_bytes // 2
+        told["fixed"] = fixed_dict(report.fixed, lambda rest: compact(rest, max_findings=max_findings, max_bytes=half))
     listed = told["findings"] = []
     ordered = gravest_first(report)[:max_findings]
     told["omitted"] = report.total

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from analyzers.model import Fix, Span
 
@@ -23,21 +23,28 @@ def apply(code: str, fixes: Iterable[Fix], *, unsafe: bool = False, is_program: 
     Fixes that overlap an earlier one are left out: analyse again for those. Raises UnfixableError, and then nothing
     was changed.
     """
+    wanted = [one for one in fixes if one.safe or unsafe]
+    return fit_together(code, wanted, is_program=is_program)[0]
+
+
+def fit_together(code: str, fixes: Sequence[Fix], *, is_program: bool = True) -> tuple[str, frozenset[int]]:
+    """Apply fixes, safe or not, as :func:`apply` does; say too which, by their number, were not left out."""
     start_of_text = len(_BOM) if code.startswith(_BOM) else 0
     starts = [start_of_text, *(match.end() for match in _LINE_END.finditer(code))]
     line_end = match[0] if (match := _LINE_END.search(code)) else "\n"
     taken: dict[tuple[int, int], str] = {}
-    for one in fixes:
-        if one.safe or unsafe:
-            edits = {_place(edit.span, starts, code): edit.text for edit in one.edits}
-            new = {place: text for place, text in edits.items() if taken.get(place) != text}
-            if not any(_clash(place, other) for place in new for other in taken):
-                taken |= new
+    numbers = set()
+    for number, one in enumerate(fixes):
+        edits = {_place(edit.span, starts, code): edit.text for edit in one.edits}
+        new = {place: text for place, text in edits.items() if taken.get(place) != text}
+        if not any(_clash(place, other) for place in new for other in taken):
+            taken |= new
+            numbers.add(number)
     for (start, end), text in sorted(taken.items(), reverse=True):
         code = code[:start] + text.replace("\n", line_end) + code[end:]
     if taken and is_program:
         _require_program(code)
-    return code
+    return code, frozenset(numbers)
 
 
 def _place(span: Span, starts: list[int], code: str) -> tuple[int, int]:

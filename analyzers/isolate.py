@@ -104,6 +104,8 @@ class Pool:
         honour_suppressions: bool = True,
         packages: Collection[str] = (),
         modules: Collection[str] = (),
+        apply_fixes: bool = False,
+        unsafe_fixes: bool = False,
     ) -> Report:
         """Do as :func:`analyzers.analyze` does, within ``seconds`` counted from when a worker is free.
 
@@ -121,6 +123,8 @@ class Pool:
             "honour_suppressions": honour_suppressions,
             "packages": list(packages),
             "modules": list(modules),
+            "apply_fixes": apply_fixes,
+            "unsafe_fixes": unsafe_fixes,
         }
         if isinstance(code, bytes):
             request["bytes"] = base64.b64encode(code).decode()

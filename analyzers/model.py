@@ -148,3 +148,27 @@ class Report(NamedTuple):
     """The first line that shows each capability."""
     findings: tuple[Finding, ...] = ()
     filename: str | None = None
+    fixed: Fixed | None = None
+    """The text with its fixes made, where that was asked for."""
+
+
+class Applied(NamedTuple):
+    """A fix that was made: for which finding, where it stood in the text of its round, and in which round, from 1.
+
+    The text of the first round is the one that was sent.
+    """
+
+    rule: str
+    name: str
+    line: int
+    message: str
+    safe: bool
+    round: int
+
+
+class Fixed(NamedTuple):
+    """A text after its fixes, what was done to it, and what is still found in it."""
+
+    code: str
+    applied: tuple[Applied, ...]
+    report: Report

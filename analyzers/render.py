@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 
-from analyzers.model import Finding, Fix, Parse, Report, Severity, Span
+from analyzers.model import Finding, Fix, Fixed, Parse, Report, Severity, Span
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,6 +38,16 @@ def to_dict(report: Report) -> dict[str, Any]:
         "capabilities": list(report.capabilities),
         "capability_lines": list(report.capability_lines),
         "findings": [_finding(finding) for finding in report.findings],
+        **({} if report.fixed is None else {"fixed": fixed_dict(report.fixed, to_dict)}),
+    }
+
+
+def fixed_dict(fixed: Fixed, form: Callable[[Report], dict[str, Any]]) -> dict[str, Any]:
+    """Return a fixed text as a JSON object; ``form`` is that of the report on what is left."""
+    return {
+        "code": sendable(fixed.code),
+        "applied": [{**one._asdict(), "message": sendable(one.message)} for one in fixed.applied],
+        "report": form(fixed.report),
     }
 
 

@@ -7,10 +7,12 @@ import struct
 from collections import Counter
 
 from analyzers.model import (
+    Applied,
     Confidence,
     Edit,
     Finding,
     Fix,
+    Fixed,
     Parse,
     ParseError,
     Report,
@@ -73,6 +75,7 @@ def report_from(data: Any, filename: str | None) -> Report:  # noqa: ANN401 - JS
             capability_lines=tuple(map(int, data["capability_lines"])),
             findings=tuple(map(_finding, data["findings"])),
             filename=filename,
+            fixed=None if data.get("fixed") is None else _fixed(data["fixed"], filename),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise BrokenFrameError("not a report") from error
@@ -90,6 +93,23 @@ def _adds_up(report: Report) -> bool:
         and all(counted[severity] >= listed[severity] for severity in Severity)
         and len(report.capabilities) == len(report.capability_lines)
     )
+
+
+def _fixed(data: dict[str, Any], filename: str | None) -> Fixed:
+    applied = tuple(
+        Applied(
+            rule=str(one["rule"]),
+            name=str(one["name"]),
+            line=int(one["line"]),
+            message=str(one["message"]),
+            safe=bool(one["safe"]),
+            round=int(one["round"]),
+        )
+        for one in data["applied"]
+    )
+    if data["report"].get("fixed") is not None:
+        raise BrokenFrameError("fixed twice")
+    return Fixed(str(data["code"]), applied, report_from(data["report"], filename))
 
 
 def _finding(data: dict[str, Any]) -> Finding:

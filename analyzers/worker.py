@@ -51,8 +51,8 @@ def _take_over_streams() -> tuple[BinaryIO, BinaryIO]:
 
 
 def _warm_up() -> None:
-    # The import that nobody knows reads the list of packages.
-    analyze("import nobody_knows\ntry:\n    pass\nexcept:\n    eval(x)\n", fixes=True)
+    # The import that nobody knows reads the list of packages. LibCST waits until somebody wants a fix.
+    analyze("import nobody_knows\ntry:\n    pass\nexcept:\n    eval(x)\n")
 
 
 def _limit(memory_bytes: int) -> None:
@@ -87,6 +87,8 @@ def _answer(request: dict[str, Any]) -> tuple[dict[str, Any], bool]:
             honour_suppressions=bool(request["honour_suppressions"]),
             packages=frozenset(request["packages"]),
             modules=frozenset(request["modules"]),
+            apply_fixes=bool(request["apply_fixes"]),
+            unsafe_fixes=bool(request["unsafe_fixes"]),
             # Stop looking while there is still time to tell what was seen.
             seconds=seconds * 0.6,
         )

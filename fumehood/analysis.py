@@ -69,6 +69,8 @@ class Analyses:
             asked.language,
             threshold=asked.threshold,
             fixes=asked.fixes,
+            apply_fixes=asked.apply_fixes,
+            unsafe_fixes=asked.unsafe_fixes,
             engines=asked.engines,
             honour_suppressions=asked.honour_suppressions,
         )

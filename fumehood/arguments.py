@@ -115,6 +115,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=_FORMATS, default="text", help="text; compact and lines are for models")
     parser.add_argument("--engine", action="append", choices=_ENGINES, default=[], help="run this tool's rules as well")
     parser.add_argument("--fix", action="store_true", help="write safe fixes back; for -, print the fixed source")
+    parser.add_argument("--unsafe-fixes", action="store_true", help="with --fix, make those too that change behaviour")
     parser.add_argument("--fail-on", choices=_SEVERITIES, metavar="SEVERITY", help="(low)")
     parser.add_argument("--select", action="append", type=_selectors, metavar="RULES", help="FH2,B105,CWE-798; or ALL")
     parser.add_argument("--ignore", action="append", type=_selectors, metavar="RULES", help="likewise")

@@ -30,6 +30,7 @@ _CHECK: dict[str, object] = {
     "max_findings": None,
     "no_project": False,
     "select": None,
+    "unsafe_fixes": False,
 }
 """What the parser gives for ``fumehood check`` with nothing but files."""
 

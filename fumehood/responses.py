@@ -90,7 +90,34 @@ class ParseErrorOut(Told):
     message: str
 
 
-class AnalyzeResponse(Told):
+class AppliedFix(Told):
+    """A fix that was made: for which finding, in which line of the text of its round, and in which round, from 1."""
+
+    rule: str
+    name: str
+    line: int
+    message: str
+    safe: bool
+    round: int
+
+
+class FixedOut(Told):
+    """The text after its fixes, what was done to it, and the report on what is left."""
+
+    code: str
+    applied: tuple[AppliedFix, ...]
+    report: Analysis
+
+
+class CompactFixed(Told):
+    """The same beside a compact report."""
+
+    code: str
+    applied: tuple[AppliedFix, ...]
+    report: CompactResponse
+
+
+class Analysis(Told):
     """What the analyser says about a source. ``unparsed`` holds first and last line of what no parser understood."""
 
     language: str
@@ -104,6 +131,12 @@ class AnalyzeResponse(Told):
     capabilities: tuple[str, ...]
     capability_lines: tuple[int, ...]
     findings: tuple[FindingOut, ...]
+
+
+class AnalyzeResponse(Analysis):
+    """The report on the text that was sent; ``fixed`` is there where ``apply_fixes`` was asked for."""
+
+    fixed: FixedOut | None = None
 
 
 class CompactFinding(Told):
@@ -131,11 +164,12 @@ class CompactResponse(Told):
     counts: dict[Severity, int]
     suppressed: int = 0
     capabilities: tuple[str, ...] = ()
+    fixed: CompactFixed | None = None
     findings: tuple[CompactFinding, ...]
     omitted: int = 0
 
 
-class RunAnalysis(AnalyzeResponse):
+class RunAnalysis(Analysis):
     """The analysis made before a run; ``blocked_because`` is null where the run was let through."""
 
     blocked_because: str | None

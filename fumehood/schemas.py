@@ -227,15 +227,18 @@ Engine = Annotated[str, AfterValidator(_engine), WithJsonSchema({"enum": list(en
 class AnalyzeRequest(Wire):
     """Source to read without running it; ``threshold`` is the lowest severity whose finding is a ``fail``.
 
-    ``engines`` names other tools to run as well; ``fixes`` may be switched off by who has no use for edits, and
-    ``honour_suppressions`` by who does not trust the code's author to take findings back. The ``compact`` format is for
-    models: the gravest findings first, at most ``max_findings`` of them and ``max_bytes`` in all.
+    ``engines`` names other tools to run as well; ``fixes`` offers edits with the findings; ``apply_fixes`` makes the
+    safe ones, or with ``unsafe_fixes`` all, and answers the fixed code too. ``honour_suppressions`` is switched off by
+    who does not trust the code's author to take findings back. The ``compact`` format is for models: the gravest
+    findings first, at most ``max_findings`` of them and ``max_bytes`` in all.
     """
 
     language: str = "python"
     code: str
     threshold: Severity = Severity.LOW
-    fixes: bool = True
+    fixes: bool = False
+    apply_fixes: bool = False
+    unsafe_fixes: bool = False
     engines: tuple[Engine, ...] = ()
     honour_suppressions: bool = True
     format: Literal["full", "compact"] = "full"
@@ -243,11 +246,14 @@ class AnalyzeRequest(Wire):
     max_bytes: Annotated[int, Field(ge=0)] | None = None
 
     @model_validator(mode="after")
-    def _check_budget(self) -> Self:
+    def _check_together(self) -> Self:
         for name in ("max_findings", "max_bytes"):
             if self.format == "full" and getattr(self, name) is not None:
                 msg = f"{name}: a budget belongs to the format 'compact'"
                 raise ValueError(msg)
+        if self.unsafe_fixes and not self.apply_fixes:
+            msg = "unsafe_fixes: belongs to 'apply_fixes'"
+            raise ValueError(msg)
         return self
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 from analyzers import Choice, Report, Severity, UnknownLanguageError, Verdict, analyze, languages
 from analyzers.languages import AUTO
@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 
 CLEAN, FOUND, UNKNOWN = 0, 1, 2
 _SECONDS = 60.0
-_MOST_ROUNDS = 10
-"""Fixes that overlap are made in later rounds; each round makes at least one."""
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules", "site-packages"})
 
 
 def main(args: Namespace) -> int:
     """Print one report for each source and give the exit code."""
+    if args.unsafe_fixes and not args.fix:
+        print("fumehood: --unsafe-fixes belongs to --fix", file=sys.stderr)
+        return UNKNOWN
     unread = 0
     reports = []
     try:
@@ -101,50 +102,35 @@ def _check(name: str, args: Namespace) -> Report:
     project = _project(args, path or os.curdir)
     choice = _choice(args, project, path)
 
-    def look(code: bytes) -> Report:
-        return analyze(
-            code,
-            language,
-            threshold=Severity(args.fail_on or project.fail_on or Severity.LOW),
-            filename=None if path is None else name,
-            fixes=args.fix or args.format == "sarif",
-            engines=(*project.engines, *args.engine),
-            seconds=_SECONDS,
-            quotes=args.format == "text",
-            choice=choice,
-            modules=modules_beside(path or "-"),
-        )
+    report = analyze(
+        content,
+        language,
+        threshold=Severity(args.fail_on or project.fail_on or Severity.LOW),
+        filename=None if path is None else name,
+        fixes=args.format == "sarif",
+        engines=(*project.engines, *args.engine),
+        seconds=_SECONDS,
+        quotes=args.format == "text",
+        choice=choice,
+        modules=modules_beside(path or "-"),
+        apply_fixes=args.fix,
+        unsafe_fixes=args.unsafe_fixes,
+    )
+    return _write_fixed(name, content, report) if args.fix else report
 
-    report = look(content)
-    if not args.fix:
-        return report
-    fixed, report = _fix(content, report, look)
+
+def _write_fixed(name: str, content: bytes, report: Report) -> Report:
+    """Write the fixed source where it belongs; give what is left to say about it."""
+    fixed = report.fixed
+    if fixed is None:
+        raise UnwritableError("not fixed: only UTF-8 sources are written back")
+    code = fixed.code.encode() if fixed.applied else content
     if name == source.STDIN:
-        sys.stdout.buffer.write(fixed)
+        sys.stdout.buffer.write(code)
         sys.stdout.buffer.flush()
-    elif fixed != content:
-        _replace(name, fixed)
-    return report
-
-
-def _fix(content: bytes, report: Report, look: Callable[[bytes], Report]) -> tuple[bytes, Report]:
-    """Make the safe fixes, round by round, and give the source and what is left to say about it."""
-    from analyzers.fix import UnfixableError, apply
-
-    for _ in range(_MOST_ROUNDS):
-        fixes = [finding.fix for finding in report.findings if finding.fix is not None and finding.fix.safe]
-        if not fixes:
-            break
-        try:
-            fixed = apply(content.decode(), fixes, is_program=report.language == "python").encode()
-        except UnicodeDecodeError as error:
-            raise UnwritableError("not fixed: only UTF-8 sources are written back") from error
-        except UnfixableError as error:
-            raise UnwritableError(f"not fixed: {error}") from error
-        if fixed == content:
-            break
-        content, report = fixed, look(fixed)
-    return content, report
+    elif code != content:
+        _replace(name, code)
+    return fixed.report
 
 
 def _replace(name: str, content: bytes) -> None:

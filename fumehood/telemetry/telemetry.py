@@ -35,6 +35,8 @@ class Analyser(Protocol):
         honour_suppressions: bool = True,
         packages: Collection[str] = (),
         modules: Collection[str] = (),
+        apply_fixes: bool = False,
+        unsafe_fixes: bool = False,
     ) -> Report:
         """Analyse; safe to call from many threads. Raises ``UnknownLanguageError``."""
 
@@ -123,6 +125,8 @@ class _Watched:
         honour_suppressions: bool = True,
         packages: Collection[str] = (),
         modules: Collection[str] = (),
+        apply_fixes: bool = False,
+        unsafe_fixes: bool = False,
     ) -> Report:
         with self._telemetry.tracing.span("analyze", {"fumehood.analysis.origin": self._origin}):
             started = time.monotonic()
@@ -135,6 +139,8 @@ class _Watched:
                 honour_suppressions=honour_suppressions,
                 packages=packages,
                 modules=modules,
+                apply_fixes=apply_fixes,
+                unsafe_fixes=unsafe_fixes,
             )
             seconds = time.monotonic() - started
             note({"fumehood.analysis.language": report.language, "fumehood.analysis.verdict": report.verdict.value})

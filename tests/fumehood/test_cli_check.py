@@ -17,6 +17,7 @@ from fumehood.cli import main, parsed
 
 CLEAN = "x = 1\n"
 BARE = "try:\n    x = 1\nexcept:\n    x = 2\n"
+UNVERIFIED = "import requests\n\nrequests.get('https://example.org', verify=False, timeout=5)\n"
 EVAL = "eval(input())\n"
 BROKEN = "x = (\n"
 Check = Callable[..., tuple[int, str, str]]
@@ -116,6 +117,18 @@ def test_fix_writes_safe_fixes_back(check: Check) -> None:
     assert check("--fix", "eval.py")[0] == 1
     assert Path("eval.py").read_text(encoding="utf-8") == EVAL
     assert sorted(path.name for path in Path().iterdir()) == ["bare.py", "clean.py", "eval.py"]
+
+
+def test_unsafe_fixes_are_made_on_request(check: Check) -> None:
+    """Never by ``--fix`` alone; and asking for them alone is a mistake that is told."""
+    write(tls=UNVERIFIED)
+    assert check("--fix", "tls.py")[0] == 1
+    assert "verify=False" in Path("tls.py").read_text(encoding="utf-8")
+    code, out, err = check("--unsafe-fixes", "tls.py")
+    assert (code, out) == (2, "")
+    assert "--fix" in err
+    assert check("--fix", "--unsafe-fixes", "tls.py")[0] == 0
+    assert "verify=False" not in Path("tls.py").read_text(encoding="utf-8")
 
 
 def test_fix_mends_what_stands_in_other_texts(check: Check) -> None:

@@ -60,6 +60,7 @@ def test_analyze_tells_the_report(live: Live) -> None:
                 "fingerprint": "",
             }
         ],
+        "fixed": None,
     }
     assert live.box.jobs == []
 
@@ -79,6 +80,52 @@ def test_analyze_answers_a_model_within_its_budget(settings: Settings) -> None:
     assert 1 <= len(told["findings"]) <= 5
     assert {finding["rule"] for finding in told["findings"]} == {"FH101"}
     assert told["omitted"] == 18 - len(told["findings"])
+
+
+FAULTY = """\
+import requests
+
+
+def get():
+    try:
+        answer = requests.get("https://example.org", verify=False, timeout=5)
+    except:
+        answer = None
+    return answer
+"""
+
+
+def test_fixes_are_made_on_request(analyser: Pool, settings: Settings) -> None:
+    """The safe ones, or all; the report is about the text as sent, and beside it stands what is left."""
+    with serving(settings, analyser=analyser) as live:
+
+        def ask(**asked: Any) -> Any:
+            answer = live.client.post("/v1/analyze", json={"code": FAULTY, **asked})
+            assert answer.status_code == 200
+            return answer.json()
+
+        plain = ask()
+        assert (plain["fixed"], {one["fix"] for one in plain["findings"]}) == (None, {None})
+        assert any(one["fix"] for one in ask(fixes=True)["findings"])
+        safe = ask(apply_fixes=True)
+        assert [one["rule"] for one in safe["findings"]] == [one["rule"] for one in plain["findings"]]
+        assert safe["fixed"]["code"] == FAULTY.replace("except:", "except Exception:")
+        applied = safe["fixed"]["applied"]
+        assert [(one["rule"], one["line"], one["safe"], one["round"]) for one in applied] == [("FH301", 7, True, 1)]
+        assert {one["rule"] for one in plain["findings"]} == {"FH301", "FH501"}
+        assert {one["rule"] for one in safe["fixed"]["report"]["findings"]} == {"FH303", "FH501"}
+        every = ask(apply_fixes=True, unsafe_fixes=True)["fixed"]
+        assert "verify=False" not in every["code"]
+        assert {one["safe"] for one in every["applied"]} == {True, False}
+        assert {one["rule"] for one in every["report"]["findings"]} == {"FH303"}
+        brief = ask(apply_fixes=True, format="compact")
+        assert brief["fixed"]["code"] == safe["fixed"]["code"]
+        assert {one["rule"] for one in brief["fixed"]["report"]["findings"]} == {"FH303", "FH501"}
+        assert ask(code="x = 1\n", apply_fixes=True)["fixed"]["applied"] == []
+        description = live.client.get("/openapi.json").json()
+        for name, told in (("AnalyzeResponse", safe), ("CompactResponse", brief)):
+            schema = {"$ref": f"#/components/schemas/{name}", "components": description["components"]}
+            Draft202012Validator(schema).validate(told)
 
 
 def test_analyze_judges_by_the_threshold(live: Live) -> None:
