@@ -26,9 +26,7 @@ from analyzers.languages import AUTO, engines_named, language_named
 from analyzers.model import Report, Severity
 
 _PACKAGE_ROOT = str(Path(__file__).resolve().parents[1])
-_START = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from analyzers.worker import main; main(int(sys.argv[2]))"
-)
+_START = "import json, sys; sys.path[{}] = json.loads(sys.argv[1]); from analyzers.worker import main; main({})"
 _START_SECONDS = 30.0
 _CHUNK = 1 << 16
 
@@ -41,6 +39,9 @@ class Process(Protocol):
 
     def poll(self) -> int | None:
         """Give its exit code; None while it runs."""
+
+    def confirm(self) -> None:
+        """Raise OSError unless it is as it should be: it has said that it is ready, and was told nothing so far."""
 
     def kill(self) -> None:
         """End it now, and whatever it started. It may have ended already."""
@@ -179,6 +180,13 @@ class Pool:
                 return
         worker.kill()
 
+    def warm(self) -> None:
+        """Start a worker if none is idle. Raises OSError where none can be had, and PoolClosedError."""
+        try:
+            self._give_back(self._take())
+        except (wire.BrokenFrameError, _NoAnswerError) as error:
+            raise OSError(0, str(error)) from error
+
     def close(self) -> None:
         """End every idle worker now, and each busy one with its answer."""
         with self._lock:
@@ -188,16 +196,27 @@ class Pool:
             worker.kill()
 
 
-def command(interpreter: str, path: Sequence[str], memory_bytes: int) -> list[str]:
-    """Give the words that start a worker. ``path`` are the absolute folders from which it may import."""
+def command(interpreter: str, path: Sequence[str], memory_bytes: int, *, keep: bool = False) -> list[str]:
+    """Give the words that start a worker.
+
+    ``path`` are the absolute folders from which it may import; with ``keep``, before the interpreter's own.
+    """
     # Isolated mode ignores PYTHON* and the working directory.
-    return [interpreter, "-I", "-X", "utf8", "-c", _START, json.dumps(list(path)), str(memory_bytes)]
+    start = _START.format(":0" if keep else ":", memory_bytes)
+    return [interpreter, "-I", "-X", "utf8", "-c", start, json.dumps(list(path))]
+
+
+class _Here(subprocess.Popen[bytes]):
+    """A worker with no walls but its own limits."""
+
+    def confirm(self) -> None:
+        pass
 
 
 def _start_here(memory_bytes: int) -> Process:
     """Start a worker that can import what this process can."""
     path = [_PACKAGE_ROOT, *(entry for entry in sys.path if os.path.isabs(entry))]
-    return subprocess.Popen(
+    return _Here(
         command(sys.executable, path, memory_bytes),
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -221,6 +240,7 @@ class _Worker:
         self._buffer = bytearray()
         try:
             self._exchange(b"", Deadline(_START_SECONDS))
+            process.confirm()
         except BaseException:
             self.kill()
             raise

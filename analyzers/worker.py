@@ -63,7 +63,8 @@ def _limit(memory_bytes: int) -> None:
         (resource.RLIMIT_NOFILE, 32),
     ):
         bound = _within(limit, resource.getrlimit(what)[1])
-        resource.setrlimit(what, (bound, bound))
+        if resource.getrlimit(what) != (bound, bound):  # within walls of others even setting it again may be refused
+            resource.setrlimit(what, (bound, bound))
 
 
 def _within(limit: int, hard: int) -> int:

@@ -193,6 +193,7 @@ class Settings(BaseSettings):
     audit: operating.Audit = operating.Audit()
     idempotency: operating.Idempotency = operating.Idempotency()
     analysis: AnalysisSetting = AnalysisSetting()
+    analysis_enclosed: bool = True
     analysis_workers: int = Field(1, ge=1)
     analysis_seconds: float = Field(10.0, gt=0)
     ceilings: Ceilings = Ceilings()

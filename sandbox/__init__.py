@@ -5,6 +5,7 @@ with Sandbox() as box:
 """
 
 from sandbox.config import Config, Preload, RuntimeConfig, WarmConfig
+from sandbox.enclose import Enclosed
 from sandbox.errors import JobRefused, LayerMissing, NotBuilt, OverCeiling, SandboxError, SetupError
 from sandbox.model import (
     ForkServerState,
@@ -31,6 +32,7 @@ from sandbox.supervise import Cancel
 __all__ = [
     "Cancel",
     "Config",
+    "Enclosed",
     "ForkServerState",
     "InputFile",
     "Job",

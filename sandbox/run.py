@@ -32,6 +32,7 @@ from sandbox import collect, host, places, policy, stage
 from sandbox.cold import Cold
 from sandbox.config import Config
 from sandbox.confine import bwrap, seccomp
+from sandbox.enclose import Enclosed, Enclosures
 from sandbox.errors import SetupError
 from sandbox.meters import Meters
 from sandbox.model import Launcher
@@ -45,6 +46,7 @@ from sandbox.zygote import Zygotes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from sandbox.config import Preload
     from sandbox.model import Child, Exit, ForkServerState, Host, Job, Limits, Plan, Result, Runtime
@@ -94,6 +96,9 @@ class Sandbox:
                 policy.standing_environment(python, 1),
                 meters.new,
                 self.config.files_out_bytes,
+            )
+            self._enclosures = Enclosures(
+                self.host, starter, slots, (*watched, filters.deny, filters.allow), meters.new, folder
             )
             argv = bwrap.argv(self.host.bwrap, self.host.binds, self.host.links, NEW_ROOT, self.host.init)
             self._cold = Cold(argv, starter, slots, self._staging)
@@ -159,6 +164,29 @@ class Sandbox:
                 _log.warning("a warm child failed before its run; the run is cold", exc_info=True)
                 lent.doubt()
         return scope.enter_context(self._spawn(plan, self._cold.make()))
+
+    def enclose(
+        self,
+        words: Sequence[str],
+        shown: Mapping[str, Path],
+        *,
+        memory_bytes: int,
+        processes: int,
+        path: str = "/usr/bin",
+    ) -> Enclosed:
+        """Start the guests' Python as a program of ours behind the same walls, for work on hostile input.
+
+        Args:
+            words: what follows the interpreter on its command line.
+            shown: places inside, absolute -> what is shown there, read-only, besides what every guest sees. What a
+                guest's uid could not read is copied.
+            memory_bytes: what it may hold with all that it starts.
+            processes: how many tasks it may be with those.
+            path: its ``PATH``, the one variable it has besides ``LANG``.
+
+        Raises SetupError. Call :meth:`Enclosed.confirm` before it is told anything.
+        """
+        return self._enclosures.start(words, shown, memory_bytes=memory_bytes, processes=processes, path=path)
 
     def vet(self, job: Job) -> None:
         """Raise what :meth:`run` would raise before it starts anything."""

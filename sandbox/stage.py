@@ -129,7 +129,7 @@ def built(state: Path, interpreter: str) -> Iterator[Path]:
         folder = Path(made.path)
         _guest(folder / GUEST_BUNDLE, interpreter)
         _etc(folder / "etc")
-        _readable(folder)
+        open_to_all(folder)
         yield folder
     except OSError as error:
         raise SetupError("stage", error.errno or 0, str(error)) from error
@@ -186,13 +186,14 @@ def _is_public(path: Path, is_kind: Callable[[int], bool], needed: int) -> bool:
     return is_kind(mode) and mode & needed == needed
 
 
-def _readable(folder: Path) -> None:
-    """Any uid may read all of it, whatever our umask is."""
+def open_to_all(folder: Path) -> None:
+    """Let any uid read all of it, whatever our umask is; what is a program stays one."""
     for parent, folders, files in os.walk(folder):
         for name in folders:
             if not Path(parent, name).is_symlink():
                 Path(parent, name).chmod(0o755)
         for name in files:
             if not Path(parent, name).is_symlink():
-                Path(parent, name).chmod(0o644)
+                program = Path(parent, name).stat().st_mode & stat.S_IXUSR
+                Path(parent, name).chmod(0o755 if program else 0o644)
     folder.chmod(0o755)

@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import json
 import os
 import queue
+import resource
 import select
+import signal
 import socket
 import subprocess
 import threading
@@ -26,6 +29,7 @@ from sandbox.errors import SetupError
 _FAREWELL_SECONDS = 1.0
 _REAP_SECONDS = 10.0
 _COMPLAINT_SECONDS = 0.1
+_TELL_SECONDS = 10.0
 _COMPLAINT_BYTES = 4096
 
 
@@ -76,15 +80,70 @@ class Starter:
         scope.callback(_reap, process, pidfd, control)
         return Started(process.pid, control, diagnostics)
 
-    def _order(self, argv: Sequence[str], stdin: int, stderr: int, user: Callable[[], Any]) -> subprocess.Popen[bytes]:
-        future: Future[subprocess.Popen[bytes]] = Future()
+    def enclose(
+        self,
+        scope: contextlib.ExitStack,
+        argv: Callable[[int, Sequence[int]], Sequence[str]],
+        uid: int | None,
+        filters: Sequence[bytes],
+    ) -> tuple[subprocess.Popen[bytes], int, int]:
+        """Start bwrap with pipes as its standard input and output; give it, its child's pid, and a pidfd of that.
 
+        ``argv`` makes the command of the descriptor for bwrap's word about the child and those that hold the filters.
+        No core will be dumped of the child. The scope ends and reaps both. Raises SetupError.
+        """
+        user = contextlib.nullcontext if uid is None else functools.partial(started_as, uid, self._machine)
+        with contextlib.ExitStack() as theirs:
+            told, info = os.pipe()
+            theirs.callback(os.close, told)
+            with contextlib.ExitStack() as handed:
+                handed.callback(os.close, info)
+                held = [_held(each, handed) for each in filters]
+                words = argv(info, held)
+
+                def start() -> subprocess.Popen[bytes]:
+                    with user():
+                        return subprocess.Popen(
+                            words,
+                            stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE,
+                            stderr=subprocess.DEVNULL,
+                            env={},
+                            cwd="/",
+                            pass_fds=(info, *held),
+                        )
+
+                try:
+                    process: subprocess.Popen[bytes] = self._do(start)
+                except OSError as error:
+                    raise SetupError("start bwrap", error.errno or 0, words[0]) from error
+                scope.callback(_end, process)
+            child = _told_child(told)
+
+        def forbid_cores() -> None:
+            with user():  # else the kernel lets nobody without CAP_SYS_RESOURCE do so
+                resource.prlimit(child, resource.RLIMIT_CORE, (0, 0))
+
+        try:
+            pidfd = os.pidfd_open(child)
+            scope.callback(_end_child, pidfd)
+            self._do(forbid_cores)
+        except OSError as error:
+            raise SetupError("enclose", error.errno or 0, "the program ended at once") from error
+        return process, child, pidfd
+
+    def _order(self, argv: Sequence[str], stdin: int, stderr: int, user: Callable[[], Any]) -> subprocess.Popen[bytes]:
         def work() -> subprocess.Popen[bytes]:
             with user():
                 return subprocess.Popen(
                     argv, stdin=stdin, stdout=subprocess.DEVNULL, stderr=stderr, env={}, cwd="/", close_fds=True
                 )
 
+        started: subprocess.Popen[bytes] = self._do(work)
+        return started
+
+    def _do(self, work: Callable[[], Any]) -> Any:  # noqa: ANN401 - what the work gives
+        future: Future[Any] = Future()
         with self._lock:
             if self._closed:
                 raise SetupError("start bwrap", 0, "the engine is closed")
@@ -139,3 +198,50 @@ def _reap(process: subprocess.Popen[bytes], pidfd: int, control: socket.socket) 
     finally:
         os.close(pidfd)
     process.wait()
+
+
+def _held(content: bytes, scope: contextlib.ExitStack) -> int:
+    """Give a descriptor from which the content can be read."""
+    descriptor = os.memfd_create("seccomp", os.MFD_CLOEXEC)
+    scope.callback(os.close, descriptor)
+    os.write(descriptor, content)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    return descriptor
+
+
+def _told_child(told: int) -> int:
+    """Read what bwrap says of the child it has made. Raises SetupError."""
+    text = b""
+    while readable(told, _TELL_SECONDS):
+        chunk = os.read(told, _COMPLAINT_BYTES)
+        if not chunk:
+            break
+        text += chunk
+    try:
+        return int(json.loads(text)["child-pid"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise SetupError("enclose", 0, "bwrap made no child") from error
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """See bwrap end, who reaps its child first: else the child would be left to whoever is pid 1 here."""
+    try:
+        process.wait(_FAREWELL_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    for pipe in (process.stdin, process.stdout):
+        if pipe is not None:
+            with contextlib.suppress(OSError):
+                pipe.close()
+
+
+def _end_child(pidfd: int) -> None:
+    """Kill it unless it has ended, and wait until it has, and with it all of its pid namespace."""
+    try:
+        with contextlib.suppress(ProcessLookupError):
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+        if not readable(pidfd, _REAP_SECONDS):
+            raise SetupError("enclose", 0, f"the program did not end within {_REAP_SECONDS:g} s of SIGKILL")
+    finally:
+        os.close(pidfd)

@@ -24,8 +24,8 @@ SETUP_SECONDS = 15.0
 _REAP_SECONDS = 10.0
 _PIDFDS = 2
 _MESSAGE_SPARE_BYTES = 1 << 20
-_SECCOMP_MODE_FILTER = 2
-_NAMESPACE_OF_LAYER = {
+SECCOMP_MODE_FILTER = 2
+NAMESPACE_OF_LAYER = {
     "user": "user",
     "pid": "pid",
     "mount": "mnt",
@@ -75,7 +75,7 @@ class Staging:
     ) -> None:
         self._new_meter = new_meter
         self._most_bytes = files_out_bytes + _MESSAGE_SPARE_BYTES
-        self._own_namespaces = {name: os.readlink(f"/proc/self/ns/{name}") for name in _NAMESPACE_OF_LAYER.values()}
+        self._own_namespaces = {name: os.readlink(f"/proc/self/ns/{name}") for name in NAMESPACE_OF_LAYER.values()}
         self.stage: dict[str, Any] = {
             "binds": [[bind.source, bind.target] for bind in host.guest_binds],
             "links": [list(link) for link in host.guest_links],
@@ -152,10 +152,10 @@ class Staging:
             child.meter.add(pid_of(child.guest))
 
     def _verify(self, told: dict[str, Any], outer: Mapping[str, str]) -> None:
-        for layer, name in _NAMESPACE_OF_LAYER.items():
+        for layer, name in NAMESPACE_OF_LAYER.items():
             if told["namespaces"].get(name) in (None, self._own_namespaces[name], outer.get(name)):
                 raise LayerMissing(layer, "the run shares the namespace of the service or of its fork server")
-        if told["seccomp"] != _SECCOMP_MODE_FILTER:
+        if told["seccomp"] != SECCOMP_MODE_FILTER:
             raise LayerMissing("seccomp", f"mode is {told['seccomp']}")
         if told["no_new_privs"] != 1:
             raise LayerMissing("no_new_privs", "is not set")

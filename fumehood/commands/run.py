@@ -125,10 +125,9 @@ def _run(box: Sandbox, asked: ExecuteRequest, cancel: Cancel, chosen: Settings) 
     analysed = None
     gate = permissions.gate_of(asked.analysis, ALL, chosen.analysis, runtime.name)
     if gate.mode is not AnalysisMode.OFF:
-        from analyzers.isolate import Pool
-        from fumehood import analysis
+        from fumehood import analysis, readers
 
-        with Pool(1, seconds=chosen.analysis_seconds) as analyser:
+        with readers.pool(box, 1, chosen.analysis_seconds, enclosed=chosen.analysis_enclosed) as analyser:
             analysed = analysis.before_run(analyser, job, runtime, gate)
         if analysed.blocked_because is not None:
             return responses.never_ran("run", Status.BLOCKED, runtime.version, 0.0, analysed)

@@ -64,14 +64,15 @@ def _start_logging(chosen: Settings) -> None:
 
 def _serve(chosen: Settings, box: Sandbox, listener: socket.socket) -> int:
     # The framework is loaded only now: what stands above must fail fast and be readable.
-    from analyzers.isolate import Pool
+    from fumehood import readers
     from fumehood.app import create_app
     from fumehood.server import Server
     from fumehood.store.database import Database, DatabaseError
     from sandbox import selfcheck
 
     # One worker for each thread that may ask, so that none waits for another's; they are started when first needed.
-    with Pool(chosen.concurrency + chosen.analysis_workers, seconds=chosen.analysis_seconds) as analyser:
+    size = chosen.concurrency + chosen.analysis_workers
+    with readers.pool(box, size, chosen.analysis_seconds, enclosed=chosen.analysis_enclosed) as analyser:
         try:
             database = Database.open(chosen.database_url, chosen.data_folder)
             app = create_app(chosen, box=box, analyser=analyser, probe=lambda: selfcheck.ready(box), database=database)

@@ -33,10 +33,42 @@ def argv(
     All capabilities are over the new namespaces only; init drops them before the guest exists. ``--as-pid-1`` because
     init is the reaper. ``--cap-add`` needs a bwrap that is not setuid, which is the only kind we accept.
     """
+    words = [*_namespaces(bwrap), "--cap-add", "ALL", "--setenv", "LANG", "C.UTF-8", *_root(binds, links)]
+    words += ["--dir", "/dev/shm"]  # noqa: S108 - where init mounts the run's own
+    words += ["--proc", "/proc", "--dir", new_root, "--chdir", "/", "--"]
+    return (*words, *command)
+
+
+def enclosure(
+    bwrap: str,
+    binds: Iterable[Bind],
+    links: Iterable[tuple[str, str]],
+    command: Iterable[str],
+    *,
+    path: str,
+    info: int,
+    filters: Iterable[int],
+) -> tuple[str, ...]:
+    """Give the command for a program that has no init of ours: bwrap confines it, and it is pid 1 of its namespace.
+
+    ``path`` is its ``PATH``, ``info`` a descriptor to which bwrap tells the program's pid, ``filters`` hold the seccomp
+    filters in the order in which they are loaded. No capability is kept, and the root is made read-only.
+    """
+    words = [*_namespaces(bwrap), "--setenv", "LANG", "C.UTF-8", "--setenv", "PATH", path, *_root(binds, links)]
+    words += ["--proc", "/proc", "--remount-ro", "/", "--chdir", "/", "--info-fd", str(info)]
+    for each in filters:
+        words += ["--add-seccomp-fd", str(each)]
+    return (*words, "--", *command)
+
+
+def _namespaces(bwrap: str) -> list[str]:
     words = [bwrap, *(f"--unshare-{name}" for name in ("user", "pid", "net", "ipc", "uts", "cgroup"))]
     words += ["--uid", str(GUEST_ID), "--gid", str(GUEST_ID), "--hostname", HOST_NAME]
-    words += ["--cap-add", "ALL", "--as-pid-1", "--die-with-parent", "--new-session"]
-    words += ["--setenv", "LANG", "C.UTF-8"]
+    return [*words, "--as-pid-1", "--die-with-parent", "--new-session"]
+
+
+def _root(binds: Iterable[Bind], links: Iterable[tuple[str, str]]) -> list[str]:
+    words = []
     for bind in binds:
         words += ["--ro-bind", bind.source, bind.target]
     for text, path in links:
@@ -46,6 +78,4 @@ def argv(
         words += ["--dev-bind", f"/dev/{device}", f"/dev/{device}"]
     for text, name in _DEVICE_LINKS:
         words += ["--symlink", text, f"/dev/{name}"]
-    words += ["--dir", "/dev/shm"]  # noqa: S108 - where init mounts the run's own
-    words += ["--proc", "/proc", "--dir", new_root, "--chdir", "/", "--"]
-    return (*words, *command)
+    return words

@@ -17,6 +17,7 @@ import pytest
 from doubles import ScriptedBox, result
 
 from analyzers import isolate
+from fumehood import readers
 from fumehood.cli import main
 from fumehood.commands import run as command
 from sandbox import (
@@ -268,7 +269,7 @@ def test_collected_files_do_not_leave_or_overwrite(box: ContextBox, run: Run, tm
 
 def test_analysis_can_block(box: ContextBox, run: Run, analyser: isolate.Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     """126, the findings on stderr, and nothing is run."""
-    monkeypatch.setattr(isolate, "Pool", lambda *_, **__: contextlib.nullcontext(analyser))
+    monkeypatch.setattr(readers, "pool", lambda *_, **__: contextlib.nullcontext(analyser))
     code, out, err = run("--analysis", "block", stdin=b"eval(input())")
     assert (code, out) == (126, "")
     assert "FH101" in err
