@@ -34,6 +34,7 @@ _MAGIC = re.compile(r"^([ \t]*)(%{1,2}\w|!|\?|\w[\w.]*\?{1,2}[ \t]*$)", re.MULTI
 _SHELL = re.compile(r"^[ \t]*!{1,2}(?!=)", re.MULTILINE)
 _CELL_MAGIC = re.compile(r"[ \t]*%%(\w+)")
 _SHELLS = frozenset({"bash", "sh", "script"})
+_OF_PYTHON = frozenset({"time", "timeit", "capture", "prun", "memit", "python", "python3"})
 _MOST_DEPTH = 100
 _Path = tuple[str | int, ...]
 """The keys and numbers that lead to a value."""
@@ -68,7 +69,20 @@ def look(source: Source, undecodable: UndecodableError | None, deadline: Deadlin
         found.unparsed = ((1, len(source.lines)),)
         return found
     blocks.add(found, source, _blocks(cells), deadline, engines=engines, judge=True)
+    unread = [_lines(cell, source) for cell in cells if _is_unread(cell)]
+    found.unparsed = tuple(sorted((*found.unparsed, *unread)))
     return found
+
+
+def _is_unread(cell: _Piece) -> bool:
+    """Whether nobody reads the language of a cell."""
+    magic = _CELL_MAGIC.match(cell.text)
+    return magic is not None and magic[1] not in _OF_PYTHON | _SHELLS
+
+
+def _lines(cell: _Piece, source: Source) -> tuple[int, int]:
+    """Give the first and last line of a cell, as far as it has parts there."""
+    return source.place(cell.segments[0][1])[0], source.place(cell.segments[-1][1])[0]
 
 
 def _none(_: str) -> Iterator[tuple[int, str]]:
@@ -80,7 +94,7 @@ def _blocks(cells: list[_Piece]) -> Iterator[Block]:
     program: list[_Piece] = []
     for cell in cells:
         magic = _CELL_MAGIC.match(cell.text)
-        if magic and magic[1] not in {"time", "timeit", "capture", "prun"}:
+        if magic and magic[1] not in _OF_PYTHON:
             if magic[1] in _SHELLS and "bash" in known:
                 yield _block(_blanked(cell, [magic.span()]), "bash")
             continue

@@ -16,11 +16,13 @@ from analyzers.python.embedded import embedded
 from analyzers.python.imported import imported
 from analyzers.python.interests import Table
 from analyzers.python.reading import read
+from analyzers.python.reading.wrapping import foreign_cell
 from analyzers.python.tree import Tree
 from analyzers.python.wants import INTERESTS
 from analyzers.rule import Rule, Seen
 from analyzers.source import Source, UndecodableError
 
+_SHELLS = frozenset({"bash", "sh"})
 RULES: tuple[Rule, ...] = (*hardcoded.RULES, *rules.RULES)
 FIXABLE = frozenset(
     "FH101 FH110 FH111 FH120 FH132 FH133 FH141 FH152 FH153 FH154 FH156 FH201 FH301 FH401 FH403 FH407 FH408 FH410 FH501 "
@@ -53,11 +55,29 @@ def look(source: Source, undecodable: UndecodableError | None, deadline: Deadlin
         known = {(seen.label.id, seen.hit.span.line) for seen in found.seen}
         lost = {line for first, last in reading.unparsed for line in range(first, last + 1)}
         found.run("the token rules", lambda: _unseen(tokens.look(source, table), lost, known), deadline)
+    if reading.parse is Parse.REPAIRED:
+        _add_cell(found, source, deadline)
     if "bandit" in engines:
         from analyzers.python import bandit_engine  # noqa: PLC0415 - only where it was switched on
 
         bandit_engine.run(found, source, tree, deadline)
     return found
+
+
+def _add_cell(found: Look, source: Source, deadline: Deadline) -> None:
+    """Read the cell that was left out as a shell's, or say that nobody read it."""
+    begun = foreign_cell(source.text)
+    if begun is None:
+        return
+    first, word = begun
+    if word in _SHELLS and first < len(source.lines):
+        from analyzers import blocks  # noqa: PLC0415 - few texts hold others
+
+        start = source.starts[first]
+        cell = blocks.Block(source.text[start:], "bash", ((0, start),))
+        blocks.add(found, source, [cell], deadline, engines=(), judge=True)
+    else:
+        found.unparsed = (*found.unparsed, (first, len(source.lines)))
 
 
 def _unseen(seen: Iterable[Seen], lost: set[int], known: set[tuple[str, int]]) -> Iterator[Seen]:

@@ -184,6 +184,17 @@ def magics(mended: Mended) -> list[Patch]:
     return patches
 
 
+def foreign_cell(text: str) -> tuple[int, str] | None:
+    """Give the number, from 1, of the first line that begins a cell in another language, and that language's word."""
+    if "%%" not in text:
+        return None
+    for number, (line, code) in enumerate(zip(text.split("\n"), code_only(text).split("\n"), strict=False), 1):
+        word, *rest = line.split() if line.startswith("%%") and code.strip() else ("",)
+        if word and word not in _CELL_OF_PYTHON:
+            return number, rest[0] if word == "%%script" and rest else word.removeprefix("%%")
+    return None
+
+
 def _ends_open(code: str) -> bool:
     """Whether a line of code goes on below, so that what stands there is an operator and no magic."""
     return code.rstrip().endswith(("(", ",", "\\", "+", "[", "{", "="))
