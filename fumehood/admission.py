@@ -16,9 +16,10 @@ import contextvars
 import math
 import time
 from collections import deque
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
+
+from fumehood.threads import started
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -127,7 +128,7 @@ class Admission:
 
     def __init__(self, slots: int, queue: int, *, name: str, reserve_seconds: float = 0.0) -> None:
         self._slots = slots
-        self._threads = ThreadPoolExecutor(slots, thread_name_prefix=name)
+        self._threads = started(slots, name)
         self._queue = queue
         self._reserve_seconds = reserve_seconds if slots > 1 else 0.0
         self._free = slots

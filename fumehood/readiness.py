@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 from fumehood.capabilities import fork_servers
 from fumehood.problems import Kind, Problem
 from fumehood.responses import Check, Ready
+from fumehood.threads import started
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ class Readiness:
     def __init__(self, box: Box, probe: Callable[[], tuple[Finding, ...]]) -> None:
         self._box = box
         self._probe = probe
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="ready")
+        self._thread = started(1, "ready")
         self._one_at_a_time = asyncio.Lock()
         self._findings: tuple[Finding, ...] = ()
         self._looked = float("-inf")

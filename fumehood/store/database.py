@@ -11,7 +11,6 @@ import contextlib
 import importlib.util
 import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,6 +18,8 @@ from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from sqlalchemy.pool import StaticPool
+
+from fumehood.threads import started
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -56,7 +57,7 @@ class Database:
         # database in memory there is one connection, so that readers wait too.
         self._writing = threading.Lock() if engine.dialect.name == "sqlite" else contextlib.nullcontext()
         # The event loop's own threads read requests: nobody's may wait there for a database.
-        self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="database")
+        self._threads = started(_THREADS, "database")
         self._reading = self._writing if not self.lasting else contextlib.nullcontext()
 
     @classmethod

@@ -13,6 +13,7 @@ import signal
 import threading
 import time
 from abc import ABC, abstractmethod
+from collections import deque
 from dataclasses import dataclass, replace
 from io import FileIO
 from typing import TYPE_CHECKING
@@ -54,6 +55,8 @@ class Group(ABC):
         self._made: list[str] = []
         self._lock = threading.Lock()
         self._killed = False
+        self.left: deque[Group] = deque()
+        """Where a group goes that could not be removed; its hierarchy tries again."""
         self._last = Reading(
             cpu_seconds=0.0,
             memory_bytes=0,
@@ -124,8 +127,21 @@ class Group(ABC):
             try:
                 remove(directory)
             except OSError as error:
+                self.left.append(self)
                 raise SetupError("cgroup rmdir", error.errno or 0, directory) from error
             self._made.pop()
+
+    def is_gone(self) -> bool:
+        """Remove what is empty of it by now, without waiting; say whether nothing is left."""
+        while self._made:
+            try:
+                os.rmdir(self._made[-1])
+            except FileNotFoundError:
+                pass
+            except OSError:
+                return False
+            self._made.pop()
+        return True
 
 
 class Hierarchy(ABC):
@@ -136,6 +152,7 @@ class Hierarchy(ABC):
     def __init__(self, parents: tuple[str, ...]) -> None:
         self.parents = parents
         self._marks: tuple[claim.Claim, ...] = ()
+        self._left: deque[Group] = deque()
 
     @abstractmethod
     def ensure(self) -> None:
@@ -166,7 +183,9 @@ class Hierarchy(ABC):
         """
         if not _NAME.fullmatch(name):
             raise SetupError("cgroup mkdir", errno.EINVAL, repr(name))
+        self._remove_left()
         group = self.group(name)
+        group.left = self._left
         try:
             self._make(group)
             if limits is not None:
@@ -176,6 +195,14 @@ class Hierarchy(ABC):
                 group.close()
             raise
         return group
+
+    def _remove_left(self) -> None:
+        """Try again what could not be removed when its run was over."""
+        for _ in range(len(self._left)):
+            with contextlib.suppress(IndexError):  # another thread was faster
+                group = self._left.popleft()
+                if not group.is_gone():
+                    self._left.append(group)
 
     def _make(self, group: Group) -> None:
         try:
@@ -204,6 +231,7 @@ class Hierarchy(ABC):
 
     def close(self) -> None:
         """Give up the claim, and remove the parents where they are empty; another service keeps them. Never raises."""
+        self._remove_left()
         for mark in self._marks:
             with contextlib.suppress(OSError):
                 os.rmdir(mark.path)
