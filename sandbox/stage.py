@@ -145,7 +145,8 @@ def _guest(target: Path, interpreter: str) -> None:
     command = [interpreter, "-I", "-c", _BUNDLER, str(target), *(f"{name}={path}" for name, path in sources.items())]
     done = subprocess.run(command, env={}, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise SetupError("stage", 0, f"compiling the guest's side failed: {done.stdout}{done.stderr}".strip())
+        lines = (done.stderr or done.stdout).strip().splitlines()  # of a traceback, the last one says what
+        raise SetupError("stage", 0, f"compiling the guest's side failed: {lines[-1] if lines else done.returncode}")
 
 
 def _etc(target: Path) -> None:
