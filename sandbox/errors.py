@@ -16,6 +16,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+_HIGHEST_ERRNO = 4095  # MAX_ERRNO, include/linux/err.h
+
 
 class SandboxError(Exception):
     """Root of everything this package raises on purpose. Each can be pickled, and so cross to another process."""
@@ -68,7 +70,11 @@ class SetupError(SandboxError):
     @classmethod
     def told(cls, failed: Mapping[str, Any]) -> SetupError:
         """Give init's word on a failed step (``failed`` of :mod:`sandbox.guest.wire`) as an exception."""
-        return cls(str(failed["step"]), int(failed["errno"]), str(failed["detail"]))
+        try:
+            errno = int(failed["errno"])
+            return cls(str(failed["step"]), errno if 0 <= errno <= _HIGHEST_ERRNO else 0, str(failed["detail"]))
+        except (LookupError, TypeError, ValueError, OverflowError) as error:
+            return cls("init", 0, f"what it said of a failure makes no sense: {error}")
 
 
 def _again(kind: type[SandboxError], args: tuple[Any, ...], fields: Mapping[str, Any]) -> SandboxError:

@@ -40,6 +40,8 @@ _CONNECTIONS_SECONDS = 0.25
 _SMALL_BYTES = 4096
 _SMALL_READS = 64
 _BREATH_SECONDS = 0.001
+_HIGHEST_STATUS = 0xFFFF
+_LARGEST = (1 << 63) - 1
 
 
 class Cancel:
@@ -90,6 +92,13 @@ class _Kept:
     def stream(self) -> Stream:
         tail = bytes(self._tail[-self._tail_bytes :]) if self._tail_bytes else b""
         return Stream(head=bytes(self._head), tail=tail, total_bytes=self.total_bytes)
+
+
+def _within(number: float, most: int) -> float:
+    """Give the number if it is one from 0 to ``most``. Raises ValueError and TypeError."""
+    if not 0 <= number <= most:  # NaN is not
+        raise ValueError("a number that cannot be")
+    return number
 
 
 def supervise(child: Child, plan: Plan, cancel: Cancel | None = None) -> Exit:
@@ -217,7 +226,7 @@ class _Watchman:
         try:
             for message in messages:
                 self._on_word(message)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise SetupError("init", 0, f"what it said makes no sense: {error}") from error
 
     def _on_word(self, message: dict[str, Any]) -> None:
@@ -226,9 +235,9 @@ class _Watchman:
             raise SetupError.told(told)
         if word == "over" and self._over is None:
             self._over = {
-                "status": int(told["status"]),
-                "cpu_seconds": float(told["cpu_seconds"]),
-                "max_rss_bytes": int(told["max_rss_bytes"]),
+                "status": int(_within(told["status"], _HIGHEST_STATUS)),
+                "cpu_seconds": float(_within(told["cpu_seconds"], _LARGEST)),
+                "max_rss_bytes": int(_within(told["max_rss_bytes"], _LARGEST)),
             }
             self._main_ended()
         elif word == "file" and self._over is not None:

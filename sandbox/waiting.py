@@ -175,6 +175,8 @@ def answer(child: Waiting, word: str) -> Any:  # noqa: ANN401 - what the wire ca
         raise SetupError("init", 0, str(error)) from error
     if message is None:
         raise SetupError("init ended early", 0, child.complaint())
+    if not isinstance(message, dict):
+        raise SetupError("init", 0, "what it said makes no sense")
     if "failed" in message:
         raise SetupError.told(message["failed"])
     if word in message:
