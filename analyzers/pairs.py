@@ -19,6 +19,11 @@ HINTS = lazy(
     r"|cloudflare|sourcegraph|meraki|facebook|heroku",
     re.ASCII,
 )
+_HINT_WORDS = (
+    "motdepasse pwd pswd secret token key cred auth jwt bearer webhook login contrase _pw _pat "
+    "cloudflare sourcegraph meraki facebook heroku"
+).split()
+"""One of these, or ``pass`` with up to one character before, begins every match of HINTS."""
 _NAME_CHARACTERS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-ñ")
 _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _MOST_NAME = 100
@@ -62,15 +67,31 @@ def find_pairs(text: str, *, settings: bool = True) -> Iterator[Pair]:
     past, told = 0, -1
     # Not every letter's lower case is one letter; places must stay what they are.
     lowered = text.lower() if text.isascii() else text.translate(_LOWER)
-    for hint in HINTS.finditer(lowered):
-        if hint.start() < past:
+    for at in _hints(lowered):
+        hint = HINTS.match(lowered, at) if at >= past else None
+        if hint is None:
             continue
-        start, past = _name_around(text, hint.start(), hint.end())
+        start, past = _name_around(text, at, hint.end())
         for pair in _of_name(text, start, past, settings=settings):
             if pair.start > told:
                 told = pair.start
                 yield pair
                 break
+
+
+def _hints(lowered: str) -> list[int]:
+    """Where HINTS may match, in order. Words are found faster one by one than by a pattern of all of them."""
+    places = [place for word in _HINT_WORDS if word in lowered for place in _places(lowered, word)]
+    if "pass" in lowered:
+        places += [place for at in _places(lowered, "pass") for place in ((at - 1, at) if at else (at,))]
+    return sorted(places)
+
+
+def _places(text: str, word: str) -> Iterator[int]:
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + 1)
 
 
 def _name_around(text: str, start: int, end: int) -> tuple[int, int]:

@@ -6,8 +6,10 @@ import string
 import time
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from analyzers import analyze, secrets
+from analyzers import analyze, pairs, secrets
 from analyzers.issuers import INDEX, SHAPES
 from analyzers.pairs import find_pairs
 from analyzers.randomness import find_random
@@ -171,3 +173,35 @@ def test_the_curl_and_kubernetes_readers_stop_where_their_subject_does() -> None
 def test_secrets_module_keeps_one_mask() -> None:
     """The mask is what the documentation says."""
     assert secrets.MASK == "****"
+
+
+HINTED = (
+    "pass",
+    "word",
+    "phrase",
+    "pwd",
+    "key",
+    "token",
+    "_",
+    ".",
+    "-",
+    "a",
+    "motde",
+    "auth",
+    "pat",
+    "pw",
+    "login",
+    "\n",
+)
+
+
+@given(st.lists(st.sampled_from(HINTED), max_size=30).map("".join))
+def test_hints_are_found_wherever_the_pattern_finds_one(text: str) -> None:
+    """Telling words are looked for one by one; the pattern says where they count."""
+    past, found = 0, []
+    for at in pairs._hints(text):
+        match = pairs.HINTS.match(text, at) if at >= past else None
+        if match:
+            found.append(match.span())
+            past = match.end()
+    assert found == [match.span() for match in pairs.HINTS.finditer(text)]
