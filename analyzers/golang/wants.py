@@ -23,23 +23,21 @@ _OUTBOUND = words(
 _REQUESTS = words(".Do .Get .Head .Post .PostForm")
 _DIALERS = ("net.Dialer", "net.Resolver", "net/http.Client", "crypto/tls.Dialer")
 # Whoever imports one of these talks to something beyond this machine.
-_CLIENTS = tuple(
-    words(
-        "cloud.google.com/go google.golang.org/api github.com/aws/aws-sdk-go github.com/aws/aws-sdk-go-v2 "
-        "github.com/Azure/azure-sdk-for-go github.com/minio/minio-go k8s.io/client-go github.com/docker/docker/client "
-        "github.com/go-resty/resty github.com/gocolly/colly github.com/hashicorp/go-retryablehttp "
-        "github.com/hashicorp/vault/api github.com/hashicorp/consul/api github.com/redis/go-redis "
-        "github.com/go-redis/redis github.com/gomodule/redigo github.com/jackc/pgx github.com/lib/pq "
-        "github.com/go-sql-driver/mysql github.com/microsoft/go-mssqldb go.mongodb.org/mongo-driver "
-        "github.com/gocql/gocql github.com/elastic/go-elasticsearch github.com/segmentio/kafka-go "
-        "github.com/IBM/sarama github.com/Shopify/sarama github.com/confluentinc/confluent-kafka-go "
-        "github.com/nats-io/nats.go github.com/streadway/amqp github.com/rabbitmq/amqp091-go "
-        "github.com/eclipse/paho.mqtt.golang github.com/sashabaranov/go-openai github.com/openai/openai-go "
-        "github.com/anthropics/anthropic-sdk-go github.com/slack-go/slack github.com/bwmarrin/discordgo "
-        "github.com/google/go-github github.com/stripe/stripe-go github.com/twilio/twilio-go "
-        "github.com/go-ldap/ldap github.com/miekg/dns github.com/jlaffaye/ftp github.com/pkg/sftp "
-        "github.com/chromedp/chromedp github.com/getsentry/sentry-go"
-    )
+_CLIENTS = words(
+    "cloud.google.com/go google.golang.org/api github.com/aws/aws-sdk-go github.com/aws/aws-sdk-go-v2 "
+    "github.com/Azure/azure-sdk-for-go github.com/minio/minio-go k8s.io/client-go github.com/docker/docker/client "
+    "github.com/go-resty/resty github.com/gocolly/colly github.com/hashicorp/go-retryablehttp "
+    "github.com/hashicorp/vault/api github.com/hashicorp/consul/api github.com/redis/go-redis "
+    "github.com/go-redis/redis github.com/gomodule/redigo github.com/jackc/pgx github.com/lib/pq "
+    "github.com/go-sql-driver/mysql github.com/microsoft/go-mssqldb go.mongodb.org/mongo-driver "
+    "github.com/gocql/gocql github.com/elastic/go-elasticsearch github.com/segmentio/kafka-go "
+    "github.com/IBM/sarama github.com/Shopify/sarama github.com/confluentinc/confluent-kafka-go "
+    "github.com/nats-io/nats.go github.com/streadway/amqp github.com/rabbitmq/amqp091-go "
+    "github.com/eclipse/paho.mqtt.golang github.com/sashabaranov/go-openai github.com/openai/openai-go "
+    "github.com/anthropics/anthropic-sdk-go github.com/slack-go/slack github.com/bwmarrin/discordgo "
+    "github.com/google/go-github github.com/stripe/stripe-go github.com/twilio/twilio-go "
+    "github.com/go-ldap/ldap github.com/miekg/dns github.com/jlaffaye/ftp github.com/pkg/sftp "
+    "github.com/chromedp/chromedp github.com/getsentry/sentry-go"
 )
 _LISTEN = words(
     "net.Listen net.ListenTCP net.ListenUDP net.ListenUnix net.ListenPacket net.ListenIP net.ListenMulticastUDP "
@@ -69,18 +67,14 @@ _WRITE = words(
 _WRITE_SECOND = words("os.Rename os.Link os.Symlink os.CopyFS")
 _WRITE_SOMEWHERE = words("os.CreateTemp os.MkdirTemp io/ioutil.TempFile io/ioutil.TempDir")
 _ENVIRONMENT = words("os.Getenv os.LookupEnv os.Environ os.ExpandEnv syscall.Getenv syscall.Environ")
-_ENVIRONMENTS = tuple(
-    words(
-        "github.com/joho/godotenv github.com/kelseyhightower/envconfig github.com/caarlos0/env "
-        "github.com/sethvargo/go-envconfig"
-    )
+_ENVIRONMENTS = words(
+    "github.com/joho/godotenv github.com/kelseyhightower/envconfig github.com/caarlos0/env "
+    "github.com/sethvargo/go-envconfig"
 )
 _DYNAMIC = words("plugin.Open")
-_INTERPRETERS = tuple(
-    words(
-        "github.com/dop251/goja github.com/robertkrimen/otto github.com/traefik/yaegi github.com/yuin/gopher-lua "
-        "github.com/d5/tengo github.com/expr-lang/expr github.com/tetratelabs/wazero rogchap.com/v8go"
-    )
+_INTERPRETERS = words(
+    "github.com/dop251/goja github.com/robertkrimen/otto github.com/traefik/yaegi github.com/yuin/gopher-lua "
+    "github.com/d5/tengo github.com/expr-lang/expr github.com/tetratelabs/wazero rogchap.com/v8go"
 )
 _IN_A_FILE = frozenset({"sqlite3", "sqlite", "duckdb"})
 _FLAGS_THAT_WRITE = (b"O_WRONLY", b"O_RDWR", b"O_CREATE", b"O_APPEND", b"O_TRUNC")
@@ -93,6 +87,11 @@ _BY_NAME = {
     **dict.fromkeys(_WRITE_SOMEWHERE, can.WRITE),
     **dict.fromkeys(_ENVIRONMENT, can.ENVIRONMENT),
     **dict.fromkeys(_DYNAMIC, can.DYNAMIC),
+}
+_MODULES = {
+    **dict.fromkeys(_INTERPRETERS, can.DYNAMIC),
+    **dict.fromkeys(_ENVIRONMENTS, can.ENVIRONMENT),
+    **dict.fromkeys(_CLIENTS, can.OUTBOUND),
 }
 _WRITTEN_AT = {**dict.fromkeys(_WRITE, 0), **dict.fromkeys(_WRITE_SECOND, 1)}
 
@@ -128,13 +127,13 @@ def wanted(program: Program) -> Iterator[Wanted]:
 
 
 def _imported(path: str) -> Iterator[str]:
-    for modules, capability in (
-        (_CLIENTS, can.OUTBOUND),
-        (_ENVIRONMENTS, can.ENVIRONMENT),
-        (_INTERPRETERS, can.DYNAMIC),
-    ):
-        if any(path == module or path.startswith(f"{module}/") for module in modules):
+    """What a module, or any module around it, is for."""
+    end = len(path)
+    while end > 0:
+        capability = _MODULES.get(path[:end])
+        if capability is not None:
             yield capability
+        end = path.rfind("/", 0, end)
 
 
 def _written(program: Program, call: Call, at: int) -> Iterator[Wanted]:
