@@ -38,7 +38,10 @@ _LESS = {Confidence.HIGH: Confidence.MEDIUM, Confidence.MEDIUM: Confidence.LOW, 
 def less_sure(seen: Seen) -> Seen:
     """Lower the confidence of what was seen in a text that had to be mended."""
     confidence = _LESS[seen.hit.confidence or seen.label.confidence]
-    return seen._replace(hit=seen.hit._replace(confidence=confidence))
+    hit = seen.hit
+    # A named tuple's own ``_replace`` takes three times as long, and here everything that was seen comes by.
+    less = Hit(hit.span, hit.message, hit.also, confidence, hit.secret, hit.quoted_value, hit.severity, hit.cwe)
+    return Seen(seen.label, less, seen.also)
 
 
 class Import(NamedTuple):

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from analyzers.patterns import lazy
 from analyzers.python.reading.patches import Mended, Patch
-from analyzers.python.tokens import code_only
 
 _PRINT = lazy(
     r"(?:^|(?<=[;:]))[ \t]*(print)([ \t]+)(?![=.,:)\]&|^/%<]|>(?!>)|!=|(?:in|is|and|or|not in|if|else|for)\b)(?=\S)",
@@ -228,5 +227,5 @@ def _field_end(text: str, at: int, quote: str, patches: list[Patch]) -> int | No
 
 def patches(mended: Mended) -> list[Patch]:
     """Everything that this interpreter does not read, of older and newer versions."""
-    code = code_only(mended.text)
+    code = mended.code
     return [*python_2(mended, code), *handlers(mended, code), *newer(mended, code)]

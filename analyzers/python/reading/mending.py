@@ -36,7 +36,7 @@ def mend(source: Source, error: ParseError, deadline: Deadline) -> Reading:
         module = parse(source, version.text)
         if isinstance(module, ast.Module):
             return Reading(module, MendedSource(version), Parse.REPAIRED, error, lost)
-    return _in_parts(mended, error, deadline)
+    return _in_parts(mended, error, last, deadline)
 
 
 def _unwrapped(mended: Mended, last: ParseError, deadline: Deadline) -> tuple[Mended, ast.Module | ParseError]:
@@ -75,9 +75,9 @@ def _ended(
         yield mended.with_patches(patches), ((min(first, length), length),)
 
 
-def _in_parts(mended: Mended, error: ParseError, deadline: Deadline) -> Reading:
+def _in_parts(mended: Mended, error: ParseError, last: ParseError, deadline: Deadline) -> Reading:
     source = mended.source
-    salvage = windows.Salvage(mended, deadline)
+    salvage = windows.Salvage(mended, deadline, last.line - 1)
     version = mended.with_patches(salvage.patches)
     module = parse(source, version.text)
     if not isinstance(module, ast.Module):

@@ -12,6 +12,7 @@ from functools import cached_property
 
 from analyzers.model import Span
 from analyzers.named import NamedTuple
+from analyzers.python.tokens import code_only
 from analyzers.source import Source
 
 
@@ -57,6 +58,11 @@ class Mended:
         return self.text.split("\n")
 
     @cached_property
+    def code(self) -> str:
+        """The mended text without comments and the insides of strings, every place kept."""
+        return code_only(self.text)
+
+    @cached_property
     def starts(self) -> list[int]:
         """Where in the mended text each line starts."""
         starts, at = [], 0
@@ -81,6 +87,12 @@ class Mended:
             shift += len(text) - (end - start)
         return moves
 
+    @cached_property
+    def touched(self) -> frozenset[int]:
+        """The lines, from 1, that any round of patches changed."""
+        own = frozenset(self._moves)
+        return own if self._before is None else own | self._before.touched
+
     def original(self, line: int, column: int) -> int:
         """Where in its line as it was sent a place of a mended line stands; both count from 0."""
         if self.patches:
@@ -103,6 +115,7 @@ class MendedSource(Source):
         super().__init__(mended.source.text)
         self._mended = mended
         self._parsed = Source(mended.text)
+        self._plain = self.text.isascii() and mended.text.isascii()
 
     def column(self, line: int, byte_column: int) -> int:
         """Turn the parser's place in a mended line (UTF-8 bytes from 0) into characters of the line as sent, from 1."""
@@ -113,6 +126,9 @@ class MendedSource(Source):
     def span(self, line: int, byte_column: int, end_line: int, end_byte_column: int) -> Span:
         """Make a span of the parser's numbers; what mending added below the last line counts as its end."""
         last = len(self.lines)
+        touched = self._mended.touched
+        if self._plain and end_line <= last and line not in touched and end_line not in touched:
+            return Span(line, byte_column + 1, end_line, end_byte_column + 1)
         if end_line > last:
             end_line, end_byte_column = last, 1 << 30
         start = Span(min(line, last), self.column(min(line, last), byte_column), end_line, 0)

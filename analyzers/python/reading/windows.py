@@ -23,6 +23,8 @@ _WORD = lazy(r"(?:async[ \t]+)?\w+")
 _CLAUSES = {"elif": "elif 1:", "else": "else:", "except": "except ():", "finally": "finally:", "case": "case _:"}
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 _MAX_DEPTH = 24
+_MOST_AT_ONCE, _LEAST_AT_ONCE = 32, 4
+"""Blocks that are parsed together, at first and behind one that did not parse."""
 _MAX_PARSES = 2000
 _MAX_CALL = 5000
 _MAX_HEADER = 50
@@ -39,11 +41,12 @@ class Salvage:
         kept: Whether any statement was left as it is.
     """
 
-    def __init__(self, mended: Mended, deadline: Deadline) -> None:
+    def __init__(self, mended: Mended, deadline: Deadline, fault: int | None = None) -> None:
+        """``fault`` is the number of the line at which the whole text stops to be a program, if that is known."""
         self._lines = mended.lines
         self._starts = mended.starts
         text = _without_open_string(mended.text)
-        self._code = code_only(text).split("\n")
+        self._code = (mended.code if text == mended.text else code_only(text)).split("\n")
         self._inside = _lines_inside_strings(mended, text)
         self._deadline = deadline
         self._parses = 0
@@ -51,23 +54,87 @@ class Salvage:
         self.patches: list[Patch] = []
         self.lost: list[tuple[int, int]] = []
         self.kept = False
-        self._blocks(0, len(self._lines), "", 0)
+        with no_warnings():
+            self._blocks(0, len(self._lines), "", 0, fault)
 
     def _parses_alone(self, text: str) -> bool:
+        return self._fault(text) is None
+
+    def _fault(self, text: str) -> int | None:
+        """The line of a text, from 1, on which it stops to be a program; None if it is one."""
         self._parses += 1
         if self._parses > _MAX_PARSES or self._deadline.passed():
-            return False
+            return 1
         try:
-            with no_warnings():
-                ast.parse(text)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return False
-        return True
+            ast.parse(text)
+        except SyntaxError as error:
+            return error.lineno or 1
+        except (ValueError, RecursionError, MemoryError):
+            return 1
+        return None
 
-    def _blocks(self, first: int, last: int, margin: str, depth: int) -> bool:
-        """Keep what parses of these lines, all at one margin, and say whether anything was."""
+    def _fault_in(self, first: int, last: int) -> int | None:
+        """The number of the line at which these lines, a block or several alike, stop to be a program."""
+        text = "\n".join(self._lines[first:last])
+        if self._margin(first):
+            line = self._fault(f"if 1:\n{text}")
+            return None if line is None else first + max(line - 2, 0)
+        line = self._fault(text)
+        return None if line is None else first + line - 1
+
+    def _blocks(self, first: int, last: int, margin: str, depth: int, fault: int | None = None) -> bool:
+        """Keep what parses of these lines, all at one margin, and say whether anything was.
+
+        ``fault`` is the number of a line with which they are known not to parse. Blocks are parsed several at once: a
+        parse that fails says where, so that one slip costs a few parses instead of one for each block.
+        """
         kept = False
-        for start, end in self._split(first, last):
+        blocks = list(self._split(first, last))
+        at, reach = 0, _MOST_AT_ONCE
+        while at < len(blocks):
+            stop = self._alike(blocks, at, reach)
+            bad = self._bad_block(blocks[at:stop], fault) if stop - at > 1 else 0
+            fault = None
+            if bad is None:
+                self._keep(blocks[at:stop], margin)
+                kept, at, reach = True, stop, min(2 * reach, _MOST_AT_ONCE)
+                continue
+            good = blocks[at : at + bad]
+            if len(good) > 1 and self._fault_in(good[0][0], good[-1][1]) is None:
+                self._keep(good, margin)
+                kept = True
+            else:
+                kept |= self._one_by_one(good, margin, depth)
+            kept |= self._one_by_one(blocks[at + bad : at + bad + 1], margin, depth)
+            at, reach = at + bad + 1, _LEAST_AT_ONCE
+        return kept
+
+    def _alike(self, blocks: list[tuple[int, int]], at: int, most: int) -> int:
+        """How far blocks stand at the margin of the one here."""
+        margin = self._margin(blocks[at][0])
+        end = at + 1
+        while end < min(at + most, len(blocks)) and self._margin(blocks[end][0]) == margin:
+            end += 1
+        return end
+
+    def _bad_block(self, blocks: list[tuple[int, int]], fault: int | None) -> int | None:
+        """Which of these blocks the parser stops at; None if it does not."""
+        start, end = blocks[0][0], blocks[-1][1]
+        if fault is None or not start <= fault < end:
+            fault = self._fault_in(start, end)
+        if fault is None:
+            return None
+        return next((number for number, (_, after) in enumerate(blocks) if fault < after), len(blocks) - 1)
+
+    def _keep(self, blocks: list[tuple[int, int]], margin: str) -> None:
+        self.kept = True
+        for start, end in blocks:
+            if self._margin(start) != margin:
+                self._move(start, end, margin)
+
+    def _one_by_one(self, blocks: list[tuple[int, int]], margin: str, depth: int) -> bool:
+        kept = False
+        for start, end in blocks:
             if self._margin(start) != margin:
                 self._move(start, end, margin)
             kept |= self._block(start, end, margin, depth)
@@ -105,8 +172,8 @@ class Salvage:
                 self.patches.append(Patch(self._starts[number], self._starts[number] + len(own), margin))
 
     def _block(self, first: int, last: int, margin: str, depth: int) -> bool:
-        text = "\n".join(self._lines[first:last])
-        if self._parses_alone(f"if 1:\n{text}" if self._margin(first) else text):
+        fault = self._fault_in(first, last)
+        if fault is None:
             self.kept = True
             return True
         head = self._logical_end(first, last)
@@ -116,8 +183,8 @@ class Salvage:
         if self._parses_alone("\n".join(self._lines[first:body]).strip()):
             self.kept = True
             # A whole statement with lines indented below it, as when the first line lost its indentation.
-            return self._blocks(body, last, margin, depth + 1) or True
-        return self._clauses(first, last, margin, depth)
+            return self._blocks(body, last, margin, depth + 1, fault) or True
+        return self._clauses(first, last, margin, depth, fault)
 
     def _logical_end(self, first: int, last: int) -> int:
         """The line after the one that begins here, brackets that close further down included."""
@@ -133,7 +200,7 @@ class Salvage:
         filled = bool(self._code[number].strip()) and not self._inside[number]
         return filled and _width(self._lines[number]) > _width(self._lines[than])
 
-    def _clauses(self, first: int, last: int, margin: str, depth: int) -> bool:
+    def _clauses(self, first: int, last: int, margin: str, depth: int, fault: int) -> bool:
         """Look at a header and its body, and at each ``else`` and ``except`` below with theirs."""
         heads = [first]
         end = self._logical_end(first, last)
@@ -152,7 +219,7 @@ class Salvage:
             words.append((_WORD.match(self._code[start].lstrip()) or [""])[0])
             kept |= self._header(start, inner, margin, is_first=place == 0, has_body=inner < stop)
             if inner < stop:
-                kept |= self._blocks(inner, stop, self._margin(inner), depth + 1)
+                kept |= self._blocks(inner, stop, self._margin(inner), depth + 1, fault)
         if words[0] == "try" and not {"except", "finally"}.intersection(words[1:]):
             at = self._starts[first] + len(self._margin(first))
             self.patches.append(Patch(at, at + len("try"), "if 1"))
@@ -273,8 +340,14 @@ def _width(line: str) -> int:
     return len(line[: len(line) - len(line.lstrip(" \t"))].expandtabs(8))
 
 
+def _has_blocks_of_text(text: str) -> bool:
+    return '"""' in text or "'''" in text
+
+
 def _without_open_string(text: str) -> str:
     """Let a string in three quotes that never ends be no string, so that the code below it is seen."""
+    if not _has_blocks_of_text(text):
+        return text
     left = open_at_end(text)
     if len(left.quote) <= 1:
         return text
@@ -284,6 +357,8 @@ def _without_open_string(text: str) -> str:
 def _lines_inside_strings(mended: Mended, text: str) -> list[bool]:
     """Whether each line begins inside a string that is closed further down."""
     inside = [False] * len(mended.lines)
+    if not _has_blocks_of_text(text):
+        return inside
     for token in TOKEN.finditer(text):
         if (
             token["comment"] is None

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 
 from analyzers.patterns import lazy
 from analyzers.python.reading.patches import Mended, Patch
-from analyzers.python.tokens import code_only
 from analyzers.quiet import no_warnings
 
 _FENCE = lazy(r"[ \t>]*(?:```+|~~~+)[ \t]*([\w+#.-]*)")
@@ -171,7 +170,7 @@ def magics(mended: Mended) -> list[Patch]:
     """IPython's ``%`` and ``!`` lines: statements behind a magic are kept, shell lines become calls that say so."""
     if not any(mark in mended.text for mark in "%!?"):
         return []
-    code = code_only(mended.text).split("\n")
+    code = mended.code.split("\n")
     patches: list[Patch] = []
     lines = mended.lines
     for number, (start, line) in enumerate(zip(mended.starts, lines, strict=True)):
