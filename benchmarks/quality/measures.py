@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from analyzers import Finding, Report, Severity
@@ -80,3 +80,9 @@ def at_least(report: Report, severity: Severity) -> list[Finding]:
 def shown(name: str, places: Collection[Place]) -> list[str]:
     """Name what was missed in one file; what stands there is its owner's, and is not repeated."""
     return [f"`{name}:{place.line}` {place.name}" for place in places]
+
+
+def explained(misses: Iterable[str], reasons: Mapping[str, str]) -> list[str]:
+    """Add to each miss why it is one, where that is known; ``reasons`` are by ``file:line rule``."""
+    told = ((miss, reasons.get(miss.replace("`", ""))) for miss in misses)
+    return [miss if why is None else f"{miss}: {why}" for miss, why in told]
