@@ -13,6 +13,8 @@ from analyzers.model import Finding, Fix, Parse
 from analyzers.python import hardcoded, rules, tokens
 from analyzers.python.dispatch import dispatch
 from analyzers.python.embedded import embedded
+from analyzers.python.flow.gate import refine
+from analyzers.python.flow.rules import RULES as FLOW_RULES
 from analyzers.python.imported import imported
 from analyzers.python.interests import Table
 from analyzers.python.reading import read
@@ -23,7 +25,7 @@ from analyzers.rule import Rule, Seen
 from analyzers.source import Source, UndecodableError
 
 _SHELLS = frozenset({"bash", "sh"})
-RULES: tuple[Rule, ...] = (*hardcoded.RULES, *rules.RULES)
+RULES: tuple[Rule, ...] = (*hardcoded.RULES, *rules.RULES, *FLOW_RULES)
 FIXABLE = frozenset(
     "FH101 FH110 FH111 FH120 FH132 FH133 FH141 FH152 FH153 FH154 FH156 FH201 FH301 FH401 FH403 FH407 FH408 FH410 FH501 "
     "FH502 FH503 FH504 FH506 FH510 FH512 FH520 FH521 FH522 FH523 FH601 FH604 FH605 FH606".split(" ")
@@ -45,6 +47,7 @@ def look(source: Source, undecodable: UndecodableError | None, deadline: Deadlin
         if reading.parse is Parse.FULL:
             found.fix = lambda finding: _fix(tree, finding)
         dispatch(tree, table, found, deadline)
+        refine(tree, found, deadline)
         found.imports = imported(tree)
         found.wanted = collected(tree.wanted)
         if tree.commands and "bash" in languages():

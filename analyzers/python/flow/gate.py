@@ -1,0 +1,34 @@
+"""Whether following the flow of a text is worth what it costs: it has a source and a sink, or a finding to weigh."""
+
+from __future__ import annotations
+
+from analyzers.deadline import Deadline
+from analyzers.looking import Look, crashed
+from analyzers.model import Severity
+from analyzers.python.tree import Tree
+
+_HINTS = (
+    "request", "input(", "argv", "environ", "getenv", "stdin", "recv", "parse_args", "Handler", "click.", "typer.",
+    "(event, context", ".tool", "urlopen", "self.get_", ".content", "FieldStorage", "streamlit", "FastAPI",
+)  # fmt: skip
+"""One of these stands in every text that has a source which matters."""
+_WEIGHED = frozenset(
+    "FH101 FH102 FH110 FH111 FH113 FH114 FH120 FH121 FH122 FH130 FH131 FH150 FH151 FH152 FH153 FH154".split()
+)
+_CALMER = frozenset({Severity.LOW, Severity.INFO})
+
+
+def refine(tree: Tree, found: Look, deadline: Deadline) -> None:
+    """Follow the flow through a tree where that can tell something, and add what it tells."""
+    text = tree.source.text
+    if not any(hint in text for hint in _HINTS) and not any(
+        seen.label.id in _WEIGHED and seen.hit.severity not in _CALMER for seen in found.seen
+    ):
+        return
+    from analyzers.python.flow.following import follow  # noqa: PLC0415 - most texts need none of it
+    from analyzers.python.flow.telling import tell  # noqa: PLC0415 - likewise
+
+    try:
+        tell(tree, found, follow(tree, deadline))
+    except Exception as error:  # noqa: BLE001 - it meets hostile text; whatever it raises is told, not thrown
+        found.notes.append(crashed("the flow of data", 1, type(error).__name__))
