@@ -7,7 +7,7 @@ import ast
 from analyzers.named import NamedTuple
 from analyzers.python.flow.expressions import HANDLER
 from analyzers.python.flow.making import source, unseen
-from analyzers.python.flow.sources import HANDLER_BASES, REQUEST
+from analyzers.python.flow.sources import HANDLER_BASES, PERHAPS_REQUEST, REQUEST
 from analyzers.python.flow.values import ARGUMENT, CLEAN, PARAMETER, TYPED, WEB, Value
 from analyzers.python.names import origins
 from analyzers.python.scopes import Scope
@@ -29,6 +29,10 @@ _REQUESTS = frozenset("request req Request HttpRequest HTTPConnection".split())
 _VIEWS = frozenset("get post put delete patch head options dispatch".split())
 _GIVEN = frozenset("Depends Security".split())
 _CONVERTERS = ("int:", "float:", "uuid:", "any(")
+_FRAMEWORKS = frozenset(
+    "flask django fastapi starlette aiohttp tornado sanic falcon bottle pyramid cherrypy quart rest_framework azure "
+    "webapp2 werkzeug litestar blacksheep".split()
+)
 _PLAIN = ("int", "float", "uuid")
 
 
@@ -76,7 +80,7 @@ def entry_of(function: Function, scope: Scope, owner: ast.ClassDef | None) -> En
     ]
     if parameters[:2] == ["event", "context"]:
         return Entry(WEB)
-    if parameters[:1] == ["request"] and (owner is None or function.name in _VIEWS):
+    if parameters[:1] == ["request"] and (owner is None or function.name in _VIEWS) and has_framework(scope):
         return Entry(WEB)
     return Entry(PARAMETER)
 
@@ -95,8 +99,10 @@ def parameter(one: ast.arg, function: Function, scope: Scope, inner: Scope, entr
     """What a parameter holds when the function is entered from outside."""
     kind = _annotation(one.annotation)
     names = origins(ast.copy_location(ast.Name(one.arg, ast.Load()), one), inner)
-    if one.arg in _REQUESTS or kind in _REQUESTS:
+    if kind in _REQUESTS or (one.arg in _REQUESTS and (entry.level == WEB or has_framework(scope))):
         return Value(names=(REQUEST, *names))
+    if one.arg == "request":
+        return Value(unseen(one, ("request",)).taints, names=(PERHAPS_REQUEST, *names))
     if kind in _SEMANTIC_NUMBERS:
         return CLEAN
     if entry.level == PARAMETER:
@@ -148,6 +154,11 @@ def _is_number(name: str, function: Function, entry: Entry) -> bool:
                 ):
                     return True
     return False
+
+
+def has_framework(scope: Scope) -> bool:
+    """Whether the text imports something that answers web requests."""
+    return any(name.partition(".")[0] in _FRAMEWORKS for name in scope.tree.modules)
 
 
 def is_handler(class_: ast.ClassDef | None, scope: Scope) -> bool:

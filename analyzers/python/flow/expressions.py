@@ -9,8 +9,10 @@ from collections.abc import Callable
 from analyzers.python.flow.containers import DICT, element, item, put, put_all
 from analyzers.python.flow.making import below, put_together, source, unseen
 from analyzers.python.flow.sources import (
+    CERTAIN_PARTS,
     HANDLER_PARTS,
     MODEL_ANSWERS,
+    PERHAPS_REQUEST,
     REQUEST,
     REQUEST_PARTS,
     REQUESTS,
@@ -35,6 +37,7 @@ from analyzers.python.flow.values import (
     through,
 )
 from analyzers.python.names import origins
+from analyzers.python.scopes import Binding, Scope
 from analyzers.python.tree import Tree
 from analyzers.python.values import UNKNOWN
 
@@ -82,6 +85,7 @@ class Reader:
     def __init__(self, tree: Tree, steps: int) -> None:
         self.tree = tree
         self.steps = steps
+        self.top: State | None = None
         self.quiet = 0
         self._deep = 0
 
@@ -116,6 +120,10 @@ class Reader:
         finally:
             self._deep -= 1
 
+    def define(self, node: ast.AST, scope: Scope, state: State) -> None:
+        """Know a function or class whose definition was not gone through."""
+        raise NotImplementedError
+
     def assign(self, target: ast.expr, value: Value, state: State) -> None:
         """Give a name, item, attribute or several of them a value."""
         raise NotImplementedError
@@ -125,11 +133,15 @@ def _name(run: Reader, node: ast.Name, state: State) -> Value:
     found = state.find(node.id)
     if found is not None:
         return found
+    bindings = state.scope.bindings(node.id)
+    if len(bindings) == 1 and bindings[0].scope is run.tree.scope and run.top is not None:
+        found = _global(run, node.id, bindings[0], run.top)
+        if found is not None:
+            return found
     names = origins(node, state.scope)
     known = _source_named(names, node)
     if known is not None:
         return known
-    bindings = state.scope.bindings(node.id)
     if bindings:
         is_known = all(isinstance(binding.value, str) for binding in bindings)
     else:
@@ -137,6 +149,20 @@ def _name(run: Reader, node: ast.Name, state: State) -> Value:
     if is_known:
         return Value(names=names)
     return unseen(node, names or (node.id,))
+
+
+def _global(run: Reader, name: str, binding: Binding, top: State) -> Value | None:
+    """What a name of the module is, where the module itself was not gone through."""
+    value = binding.value
+    if value.__class__ in _DEFINITIONS:
+        run.define(value, binding.scope, top)  # type: ignore[arg-type]
+    elif isinstance(value, ast.expr) and not isinstance(binding.node, ast.withitem):
+        top.names[name] = unseen(value, (name,))  # it may be made of itself
+        top.names[name] = run.evaluate(value, top)
+    return top.names.get(name)
+
+
+_DEFINITIONS = frozenset({ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef})
 
 
 def _source_named(names: tuple[str, ...], node: ast.AST) -> Value | None:
@@ -163,7 +189,9 @@ def attribute(run: Reader, base: Value, node: ast.Attribute) -> Value:
     known = _source_named(names, node)
     if known is not None:
         return known
-    if name in REQUEST_PARTS and any(one in REQUESTS for one in base.names):
+    if name in REQUEST_PARTS and (
+        any(one in REQUESTS for one in base.names) or (name in CERTAIN_PARTS and PERHAPS_REQUEST in base.names)
+    ):
         return source(f"request.{name}", WEB, node, names)
     if name in HANDLER_PARTS and HANDLER in base.names:
         return source(f"self.{name}", WEB, node, names)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from analyzers.deadline import Deadline
 from analyzers.named import NamedTuple
-from analyzers.python.flow.entries import Entry, entry_of, handler, is_handler, parameter
+from analyzers.python.flow.choosing import Way, choose
+from analyzers.python.flow.entries import Entry, handler, is_handler, parameter
 from analyzers.python.flow.machine import Machine
 from analyzers.python.flow.reached import Reached
-from analyzers.python.flow.sinks import WORDS
 from analyzers.python.flow.state import Exhausted, Frame, State
 from analyzers.python.flow.values import PARAMETER, Code, Value
-from analyzers.python.scopes import Scope
 from analyzers.python.tree import Tree
 
 TYPE_CHECKING = False
@@ -24,7 +23,6 @@ _STEPS = 30_000
 """What one text may cost, in nodes gone through."""
 _STEPS_OF_ONE = 6_000
 """What one function may."""
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Followed(NamedTuple):
@@ -34,26 +32,18 @@ class Followed(NamedTuple):
     complete: bool
 
 
-class _Way(NamedTuple):
-    """A function that may be entered from outside."""
-
-    node: Any
-    scope: Scope
-    owner: ast.ClassDef | None
-    entry: Entry
-
-
-def follow(tree: Tree, deadline: Deadline) -> Followed:
-    """Follow the flow of data through a tree."""
+def follow(tree: Tree, deadline: Deadline, lines: Iterable[int] = ()) -> Followed:
+    """Follow the flow of data through a tree. ``lines`` are those of findings that this may clear."""
+    chosen = choose(tree, lines)
     machine = Machine(tree, _STEPS)
     top = State(tree.scope, Frame(None), None)
-    complete = _spend(machine, lambda: machine.execute(tree.module.body, top))
-    ways, called = _ways(tree)
+    machine.top = top
+    complete = not chosen.module or _spend(machine, lambda: machine.execute(tree.module.body, top))
     objects: dict[ast.AST, Value] = {}
-    for way in sorted(ways, key=lambda way: (way.entry.level == PARAMETER, way.node.name in called)):
+    for way in chosen.ways:
         if deadline.passed():
             return Followed(tuple(machine.reached), complete=False)
-        if way.entry.level == PARAMETER and way.node.name in called and way.node in machine.entered:
+        if way.entry.level == PARAMETER and way.node.name in chosen.called and way.node in machine.entered:
             continue
         complete &= _spend(machine, lambda way=way: _enter(machine, way, top, objects))  # type: ignore[misc]
     return Followed(tuple(machine.reached), complete)
@@ -74,7 +64,7 @@ def _spend(machine: Machine, work: Any) -> bool:  # noqa: ANN401 - a function
     return True
 
 
-def _enter(machine: Machine, way: _Way, top: State, objects: dict[ast.AST, Value]) -> None:
+def _enter(machine: Machine, way: Way, top: State, objects: dict[ast.AST, Value]) -> None:
     function = way.node
     inner_scope = machine.tree.scope_of(function)
     if inner_scope is None:
@@ -97,13 +87,14 @@ def _enter(machine: Machine, way: _Way, top: State, objects: dict[ast.AST, Value
     machine.run(Code(function, way.scope, owner), state, state)
 
 
-def _object(machine: Machine, way: _Way, top: State, objects: dict[ast.AST, Value]) -> Value:
+def _object(machine: Machine, way: Way, top: State, objects: dict[ast.AST, Value]) -> Value:
     """The object whose methods are entered, the same for all of them."""
     class_ = way.owner
     assert class_ is not None  # noqa: S101 - for the type checker
     known = objects.get(class_)
     if known is not None:
         return known
+    machine.define(class_, way.scope.parent or way.scope, top)
     made = handler() if is_handler(class_, way.scope) else Value()
     made.code, made.attrs = Code(class_, way.scope.parent or way.scope), {}
     objects[class_] = made
@@ -117,56 +108,3 @@ def _object(machine: Machine, way: _Way, top: State, objects: dict[ast.AST, Valu
             keywords = {one.arg: parameter(one, node, way.scope, scope, entry) for one in node.args.kwonlyargs}
             machine.inline(start, given, keywords, None, top.fork())
     return made
-
-
-def _ways(tree: Tree) -> tuple[list[_Way], set[str]]:
-    """The functions that lead to a sink, and the last words of everything that is called."""
-    calls: dict[ast.AST, set[str]] = {}
-    called: set[str] = set()
-    for call, scope in tree.by_kind.get(ast.Call, ()):
-        function = call.func
-        word = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-        called.add(word)
-        calls.setdefault(_function_around(scope), set()).add(word)
-    found: list[_Way] = []
-    for kind in _FUNCTIONS:
-        for node, scope in tree.by_kind.get(kind, ()):
-            owner = scope.node if isinstance(scope.node, ast.ClassDef) else None
-            found.append(_Way(node, scope, owner, entry_of(node, scope, owner)))
-    found.sort(key=lambda way: way.node.lineno)
-    wanted = set(WORDS)
-    while True:
-        more = {
-            way.node.name for way in found if way.entry.page or not wanted.isdisjoint(calls.get(way.node, ()))
-        } - wanted
-        if not more:
-            break
-        wanted |= more
-    return [way for way in found if way.node.name in wanted or _stores(way.node)], called
-
-
-def _function_around(scope: Scope) -> ast.AST:
-    at: Scope | None = scope
-    while at is not None:
-        if isinstance(at.node, _FUNCTIONS):
-            return at.node
-        at = at.parent
-    return scope.tree.module
-
-
-def _stores(function: Any) -> bool:  # noqa: ANN401 - two kinds
-    """Whether a function puts something under a key, which a session or a header may be."""
-    return any(
-        isinstance(one, ast.Assign)
-        and any(isinstance(target, (ast.Subscript, ast.Attribute)) for target in one.targets)
-        for one in _statements(function.body)
-    )
-
-
-def _statements(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    for one in body[:40]:
-        yield one
-        for part in ("body", "orelse"):
-            inner = getattr(one, part, None)
-            if isinstance(inner, list):
-                yield from inner[:20]

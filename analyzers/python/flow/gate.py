@@ -7,28 +7,28 @@ from analyzers.looking import Look, crashed
 from analyzers.model import Severity
 from analyzers.python.tree import Tree
 
-_HINTS = (
+HINTS = (
     "request", "input(", "argv", "environ", "getenv", "stdin", "recv", "parse_args", "Handler", "click.", "typer.",
-    "(event, context", ".tool", "urlopen", "self.get_", ".content", "FieldStorage", "streamlit", "FastAPI",
+    "(event, context", ".tool", "urlopen", "self.get_", "message.content", "choices[", "FieldStorage", "streamlit", "FastAPI",
 )  # fmt: skip
 """One of these stands in every text that has a source which matters."""
-_WEIGHED = frozenset(
-    "FH101 FH102 FH110 FH111 FH113 FH114 FH120 FH121 FH122 FH130 FH131 FH150 FH151 FH152 FH153 FH154".split()
-)
+_CLEARED = frozenset("FH101 FH102 FH110 FH111 FH113 FH114 FH120 FH121 FH122 FH130 FH131".split())
+"""Rules whose findings a check in the text may clear."""
 _CALMER = frozenset({Severity.LOW, Severity.INFO})
 
 
 def refine(tree: Tree, found: Look, deadline: Deadline) -> None:
     """Follow the flow through a tree where that can tell something, and add what it tells."""
     text = tree.source.text
-    if not any(hint in text for hint in _HINTS) and not any(
-        seen.label.id in _WEIGHED and seen.hit.severity not in _CALMER for seen in found.seen
-    ):
+    lines = [
+        seen.hit.span.line for seen in found.seen if seen.label.id in _CLEARED and seen.hit.severity not in _CALMER
+    ]
+    if not lines and not any(hint in text for hint in HINTS):
         return
     from analyzers.python.flow.following import follow  # noqa: PLC0415 - most texts need none of it
     from analyzers.python.flow.telling import tell  # noqa: PLC0415 - likewise
 
     try:
-        tell(tree, found, follow(tree, deadline))
+        tell(tree, found, follow(tree, deadline, lines))
     except Exception as error:  # noqa: BLE001 - it meets hostile text; whatever it raises is told, not thrown
         found.notes.append(crashed("the flow of data", 1, type(error).__name__))

@@ -19,6 +19,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
+    from analyzers.python.scopes import Scope
+
 _TURNS = 2
 _MOST_LOOPS = 2
 _TESTS = (ast.Compare, ast.BoolOp, ast.UnaryOp)
@@ -33,6 +35,13 @@ class Machine(Functions):
         self._deep = self.quiet = 0
         self._stack.clear()
         self.stopped = False
+
+    def define(self, node: ast.AST, scope: Scope, state: State) -> None:
+        """Know a function or class whose definition was not gone through."""
+        if node in self.classes or node in self.outers:
+            return
+        act = _class if isinstance(node, ast.ClassDef) else _function
+        act(self, node, state if state.scope is scope else State(scope, state.frame, state))  # type: ignore[arg-type]
 
     def execute(self, body: list[ast.stmt], state: State) -> bool:
         """Go through statements; whether what follows them is come to."""

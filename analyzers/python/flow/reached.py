@@ -21,6 +21,7 @@ _SAFE_LOADERS = ("SafeLoader", "CSafeLoader", "BaseLoader")
 _NO_PAGE = ("json", "plain", "csv", "octet", "image/png", "image/jpeg", "pdf", "zip", "javascript")
 _LOGGERS = ("log", "logger", "logging", "_log", "_logger")
 _AFTER_HOST = 3
+_ANSWERS = ("do_", "get", "post", "put", "delete", "patch")
 
 
 class Reached(NamedTuple):
@@ -49,7 +50,7 @@ def sink_of(names: tuple[str, ...], word: str, tree: Tree, base: Value | None) -
         case "etree":
             return known if any("etree" in name.lower() for name in base.names) else None
         case "page":
-            is_page = any(name.endswith(("<handler>", ".wfile")) for name in base.names)
+            is_page = any(name in {"<handler>", "<handler>.wfile"} for name in base.names)
             return known._replace(kind="html") if is_page else None
         case "upload":
             is_upload = any(name.partition(".")[0] and ".files" in name.lower() for name in base.names)
@@ -81,6 +82,9 @@ def reach(
         case "program":
             return _weigh("program", node, values, state)
         case "html":
+            function = getattr(state.frame.node, "name", "do_")
+            if node.func.__class__ is ast.Attribute and node.func.attr == "write" and not function.startswith(_ANSWERS):  # type: ignore[attr-defined]
+                return []
             declared = [
                 one.const for word, one in keywords.items() if word in {"mimetype", "content_type", "media_type"}
             ]

@@ -25,7 +25,8 @@ _VERBS = "get post put patch delete head options"
 _CLIENTS = "requests requests.api requests.Session() requests.session() httpx httpx.Client() httpx.AsyncClient() aiohttp.ClientSession()"
 
 FUNCTIONS = _table((
-    ("builtins.eval builtins.exec builtins.compile builtins.execfile", Sink("code", (0,), ("source",))),
+    ("builtins.eval builtins.exec builtins.execfile", Sink("code", (0,), ("source",))),
+    ("builtins.compile", Sink("compile", (0,), ("source",))),
     ("numexpr.evaluate pandas.eval code.InteractiveConsole().runcode code.InteractiveInterpreter().runsource", Sink("code")),
     ("builtins.__import__ importlib.import_module importlib.__import__ runpy.run_module runpy.run_path", Sink("import", (0,), ("name",))),
     ("os.system os.popen subprocess.getoutput subprocess.getstatusoutput asyncio.create_subprocess_shell "

@@ -70,6 +70,10 @@ METHODS = {
 
 REQUEST = "<request>"
 """What a parameter that is a web request stands for."""
+PERHAPS_REQUEST = "<request?>"
+"""What a parameter that is called ``request`` stands for where no web framework is imported."""
+CERTAIN_PARTS = _names("GET POST COOKIES META FILES args form values cookies query_params path_params match_info")
+"""Parts that only a web request has."""
 REQUESTS = _names("""
     flask.request flask.globals.request quart.request bottle.request sanic.request cherrypy.request pyramid.request
     <request> flask.wrappers.Request

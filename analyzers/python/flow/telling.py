@@ -32,6 +32,7 @@ _DEEDS = {
     "regex": "is read as a pattern",
     "attribute": "says which attribute is used",
     "import": "says what is imported",
+    "compile": "is compiled to code",
     "nosql": "becomes part of a query's operators",
     "pickle": "is deserialised",
     "xml": "is parsed as XML",
@@ -63,7 +64,8 @@ _GRAVITY: dict[str, dict[int, Severity]] = {
     "trust": {WEB: _LOW},
     "regex": {WEB: _LOW, TYPED: _INFO},
     "attribute": {WEB: _MEDIUM, TYPED: _LOW},
-    "import": {WEB: _HIGH, TYPED: _MEDIUM, ARGUMENT: _LOW, NET: _HIGH},
+    "import": {WEB: _HIGH, TYPED: _MEDIUM, ARGUMENT: _LOW, NET: _MEDIUM},
+    "compile": {WEB: _HIGH, TYPED: _MEDIUM, ARGUMENT: _INFO, NET: _MEDIUM},
     "nosql": {WEB: _HIGH},
     "pickle": {WEB: _HIGH, NET: _HIGH, TYPED: _MEDIUM},
 }
@@ -138,7 +140,8 @@ def _explained(seen: Seen, reached: Reached, taint: Taint) -> Seen:
     if taint.level <= OWN:
         return seen._replace(hit=hit._replace(message=f"{hit.message}; from {taint.text}, line {taint.line}"))
     severity = hit.severity
-    if taint.level >= ARGUMENT and (reached.kind in _RAISED or severity in {_LOW, _INFO}):
+    least = WEB if reached.kind == "code" else ARGUMENT
+    if taint.level >= least and (reached.kind in _RAISED or severity in {_LOW, _INFO}):
         severity = _GRAVITY.get(reached.kind, {}).get(taint.level, severity)
     if taint.level >= ARGUMENT and reached.kind == "pickle" and taint.level == WEB:
         severity = _HIGH
