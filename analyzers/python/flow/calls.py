@@ -122,13 +122,15 @@ class Caller(Judge):
             kinds = CLEANERS.get(name)
             if kinds is not None:
                 return _cleaned(node, everything, kinds)
+        pure = next((name for name in names if name in PURE), None)
+        if pure is not None:
+            if base is not None and "()." in pure:
+                everything = [base, *everything]
+            return _pure(node, pure, arguments, everything, names, state)
         if base is not None:
             given = self._method(node, word, names, base, arguments, keywords, state)
             if given is not None:
                 return given
-        pure = next((name for name in names if name in PURE), None)
-        if pure is not None:
-            return _pure(node, pure, arguments, everything, names, state)
         return self._unknown(node, names, word, base, everything)
 
     def _source(self, node: ast.Call, names: tuple[str, ...], word: str, base: Value | None) -> Value | None:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterable
 
 from analyzers.named import NamedTuple
-from analyzers.python.flow.entries import Entry, entry_of
+from analyzers.python.flow.entries import Entry, entry_of, is_handler
 from analyzers.python.flow.gate import HINTS
 from analyzers.python.flow.sinks import FUNCTIONS, METHODS, WORDS
 from analyzers.python.flow.values import PARAMETER
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _KINDS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _FEARED = frozenset({"xpath", "ldap", "template"})
 """Sinks that are told of where a parameter reaches them."""
-_CHECKS = ("if ", "assert ", "match ", "try:")
+_CHECKS = ("if ", "assert ", "match ", "int(", "float(", "UUID(")
 _MOST_LINES = 400
 
 
@@ -32,6 +32,13 @@ class Way(NamedTuple):
     scope: Scope
     owner: ast.ClassDef | None
     entry: Entry
+
+    @property
+    def called_as(self) -> str:
+        """How a call of it reads: a method with a dot before its name, a constructor by its class."""
+        if self.owner is None:
+            return self.node.name
+        return self.owner.name if self.node.name == "__init__" else f".{self.node.name}"
 
 
 class Chosen(NamedTuple):
@@ -61,7 +68,7 @@ class _Facts:
             known = self.calls.get(place)
             if known is None:
                 known = self.calls[place] = set()
-            known.add(word)
+            known.add(f".{word}" if function.__class__ is ast.Attribute else word)
             if word in WORDS:
                 self._sink(word, function, place, scope)
         self.called = set().union(*self.calls.values()) if self.calls else set()
@@ -104,7 +111,7 @@ def choose(tree: Tree, lines: Iterable[int]) -> Chosen:
     bearing: set[ast.AST | None] = {None} if any(hint in own for hint in HINTS) else set()
     texts = {way.node: _text(tree, way.node) for way in ways}
     for way in ways:
-        if way.entry.level > PARAMETER or any(hint in texts[way.node] for hint in HINTS):
+        if way.entry.level > PARAMETER or is_handler(way.owner, way.scope) or any(hint in texts[way.node] for hint in HINTS):
             bearing.add(way.node)
     leading = _callers(facts, ways, {way.node for way in ways if way.node in facts.sinks or way.entry.page or _stores(texts[way.node])})
     bearing |= _callers(facts, ways, bearing)
@@ -116,7 +123,7 @@ def choose(tree: Tree, lines: Iterable[int]) -> Chosen:
             node in leading and (None in bearing or node in bearing or way.owner in classes or _encloses(way, bearing))
         ) or node in facts.feared or _may_clear(node, weighed, texts[node]):
             found.append(way)
-    names = {way.node.name for way in ways if way.node in leading or way.node in bearing}
+    names = {way.called_as for way in ways if way.node in leading or way.node in bearing}
     module = (
         None in facts.sinks
         or _stores(own)
@@ -125,18 +132,18 @@ def choose(tree: Tree, lines: Iterable[int]) -> Chosen:
         or any(_is_own(line, ways) for line in weighed)
     )
     called = frozenset(facts.called)
-    found.sort(key=lambda way: (way.entry.level == PARAMETER, way.node.name in called, way.node.lineno))
+    found.sort(key=lambda way: (way.entry.level == PARAMETER, way.called_as in called, way.node.lineno))
     return Chosen(module and bool(own), tuple(found), called)
 
 
 def _callers(facts: _Facts, ways: list[Way], first: set[ast.AST | None]) -> set[ast.AST | None]:
     """Functions, and everything that calls one of their names, directly or not."""
     found = set(first)
-    names = {way.node.name for way in ways if way.node in found}
+    names = {way.called_as for way in ways if way.node in found}
     while names:
         more = {way for way in ways if way.node not in found and not names.isdisjoint(facts.calls.get(way.node, ()))}
         found |= {way.node for way in more}
-        names = {way.node.name for way in more}
+        names = {way.called_as for way in more}
     return found
 
 

@@ -289,7 +289,9 @@ def _operate(left: Value, node: ast.BinOp, right: Value) -> Value:
             made.taints = cleaned(made.taints, frozenset({"log"}))
         return made
     if kind is ast.Div:
-        return put_together([left, Value(const="/"), right], node)
+        made = put_together([left, Value(const="/"), right], node)
+        made.names = left.names or right.names
+        return made
     if kind is ast.BitOr:
         return joined([left, right])
     if kind is ast.Mult:

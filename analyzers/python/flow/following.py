@@ -43,7 +43,7 @@ def follow(tree: Tree, deadline: Deadline, lines: Iterable[int] = ()) -> Followe
     for way in chosen.ways:
         if deadline.passed():
             return Followed(tuple(machine.reached), complete=False)
-        if way.entry.level == PARAMETER and way.node.name in chosen.called and way.node in machine.entered:
+        if way.entry.level == PARAMETER and way.called_as in chosen.called and way.node in machine.entered:
             continue
         complete &= _spend(machine, lambda way=way: _enter(machine, way, top, objects))  # type: ignore[misc]
     return Followed(tuple(machine.reached), complete)

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from analyzers.python.scopes import Scope
 
-_TURNS = 2
-_MOST_LOOPS = 2
+_TURNS = 3
 _TESTS = (ast.Compare, ast.BoolOp, ast.UnaryOp)
 _SESSIONS = ("flask.session", "request.session", "<request>.session", "quart.session", ".session")
 
@@ -202,7 +201,7 @@ def _branches(run: Machine, node: ast.If, state: State) -> bool:
 
 def _loop(run: Machine, node: Any, state: State) -> bool:  # noqa: ANN401 - three kinds
     frame = state.frame
-    turns = _TURNS if len(frame.loops) < _MOST_LOOPS else 1
+    turns = max(1, _TURNS - len(frame.loops))
     frame.loops.append([])
     over: Cleared | None = None
     for _ in range(turns):
