@@ -1,4 +1,4 @@
-"""What calls give and do: sources, sinks, what makes harmless, methods of texts and containers, functions of the text."""
+"""What calls give and do: sources, sinks, what makes harmless, methods of texts and containers."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ class Caller(Judge):
         base: Value | None = None
         word = ""
         if function.__class__ is ast.Attribute:
-            word = function.attr  # type: ignore[attr-defined]
-            base = self.evaluate(function.value, state)  # type: ignore[attr-defined]
-            callee = attribute(self, base, function)  # type: ignore[arg-type]
+            word = function.attr
+            base = self.evaluate(function.value, state)
+            callee = attribute(self, base, function)
             names = callee.names or below(base.names, f".{word}")
         else:
             callee = self.evaluate(function, state)
@@ -94,7 +94,7 @@ class Caller(Judge):
             if one.__class__ is not ast.Starred:
                 found.append(self.evaluate(one, state))
                 continue
-            spread = self.evaluate(one.value, state)  # type: ignore[attr-defined]
+            spread = self.evaluate(one.value, state)
             if spread.ordered and spread.rest is None:
                 found += [*(spread.items or {}).values()]
             else:
@@ -263,7 +263,7 @@ def _pure(
     word = name.rpartition(".")[2]
     if name.startswith("re."):
         if len(arguments) > 1:
-            tested = arguments[2] if word == "sub" and len(arguments) > 2 else arguments[1]  # noqa: PLR2004
+            tested = arguments[-1] if word == "sub" else arguments[1]
             return _pattern(node, word, arguments[0], [*arguments[1:2], tested] if word == "sub" else [tested])
         return Value(merged(all_taints(one) for one in everything), names=below(names, "()"))
     if word in {"list", "tuple", "sorted", "reversed", "set", "frozenset", "iter", "deque", "enumerate", "zip"}:

@@ -1,4 +1,4 @@
-"""Chooses what is worth going through: functions in which a source and a sink may meet, or a check may clear a finding."""
+"""Chooses what to go through: where a source and a sink may meet, or a check may clear a finding."""
 
 from __future__ import annotations
 
@@ -111,17 +111,28 @@ def choose(tree: Tree, lines: Iterable[int]) -> Chosen:
     bearing: set[ast.AST | None] = {None} if any(hint in own for hint in HINTS) else set()
     texts = {way.node: _text(tree, way.node) for way in ways}
     for way in ways:
-        if way.entry.level > PARAMETER or is_handler(way.owner, way.scope) or any(hint in texts[way.node] for hint in HINTS):
+        if (
+            way.entry.level > PARAMETER
+            or is_handler(way.owner, way.scope)
+            or any(hint in texts[way.node] for hint in HINTS)
+        ):
             bearing.add(way.node)
-    leading = _callers(facts, ways, {way.node for way in ways if way.node in facts.sinks or way.entry.page or _stores(texts[way.node])})
+    leading = _callers(
+        facts, ways, {way.node for way in ways if way.node in facts.sinks or way.entry.page or _stores(texts[way.node])}
+    )
     bearing |= _callers(facts, ways, bearing)
     classes = {way.owner for way in ways if way.owner is not None and way.node in bearing}
     found = []
     for way in ways:
         node = way.node
         if (
-            node in leading and (None in bearing or node in bearing or way.owner in classes or _encloses(way, bearing))
-        ) or node in facts.feared or _may_clear(node, weighed, texts[node]):
+            (
+                node in leading
+                and (None in bearing or node in bearing or way.owner in classes or _encloses(way, bearing))
+            )
+            or node in facts.feared
+            or _may_clear(node, weighed, texts[node])
+        ):
             found.append(way)
     names = {way.called_as for way in ways if way.node in leading or way.node in bearing}
     module = (
@@ -172,11 +183,7 @@ def _text(tree: Tree, node: ast.stmt) -> str:
 
 def _own_text(tree: Tree) -> str:
     """The statements of the module itself, without functions, classes and imports."""
-    return "\n".join(
-        _text(tree, one)
-        for one in tree.module.body
-        if one.__class__ not in _LEFT_OUT
-    )
+    return "\n".join(_text(tree, one) for one in tree.module.body if one.__class__ not in _LEFT_OUT)
 
 
 _LEFT_OUT = frozenset({*_KINDS, ast.ClassDef, ast.Import, ast.ImportFrom})

@@ -7,7 +7,7 @@ import ast
 from analyzers.python.flow.making import below, source, unseen
 from analyzers.python.flow.sources import MODEL_ANSWERS
 from analyzers.python.flow.state import State
-from analyzers.python.flow.values import CLEAN, NET, Value, all_taints, joined, merged
+from analyzers.python.flow.values import CLEAN, NET, Value, joined
 from analyzers.python.values import UNKNOWN
 
 _MOST_ITEMS = 200
@@ -49,8 +49,7 @@ def _of_items(base: Value, key: Value) -> Value:
         if base.ordered and isinstance(at, int) and at < 0:
             at += len(items)
         if at in items:
-            found = items[at]
-            return found
+            return items[at]
         if base.rest is not None:
             return base.rest
         return Value(base.taints)

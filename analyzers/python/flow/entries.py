@@ -20,10 +20,16 @@ _ROUTES = frozenset("route get post put delete patch head options websocket api_
 _COMMANDS = frozenset("command argument option group callback".split())
 _TOOLS = frozenset("tool function_tool kernel_function ai_function".split())
 _SEMANTIC_NUMBERS = frozenset(
-    "int float bool complex Decimal UUID UUID4 date datetime time PositiveInt conint NonNegativeInt IPvAnyAddress Literal".split()
+    (
+        "int float bool complex Decimal UUID UUID4 date datetime "
+        "time PositiveInt conint NonNegativeInt IPvAnyAddress Literal"
+    ).split()
 )
 _OTHERS = frozenset(
-    "Request Response Session AsyncSession BackgroundTasks HTTPConnection HttpRequest HttpResponse WebSocket Context".split()
+    (
+        "Request Response Session AsyncSession BackgroundTasks "
+        "HTTPConnection HttpRequest HttpResponse WebSocket Context"
+    ).split()
 )
 _REQUESTS = frozenset("request req Request HttpRequest HTTPConnection".split())
 _VIEWS = frozenset("get post put delete patch head options dispatch".split())

@@ -6,8 +6,9 @@ import ast
 import operator
 from collections.abc import Callable
 
-from analyzers.python.flow.containers import DICT, element, item, put, put_all
-from analyzers.python.flow.making import below, put_together, source, unseen
+from analyzers.python.flow import displays, operators
+from analyzers.python.flow.containers import element, item
+from analyzers.python.flow.making import below, source, unseen
 from analyzers.python.flow.sources import (
     CERTAIN_PARTS,
     HANDLER_PARTS,
@@ -21,20 +22,15 @@ from analyzers.python.flow.sources import (
 from analyzers.python.flow.state import Exhausted, State, carried
 from analyzers.python.flow.values import (
     CLEAN,
-    EVERY,
     NET,
-    UNSEEN,
     WEB,
     Code,
     Proofs,
     Taint,
     Value,
     all_taints,
-    cleaned,
     head_of,
     joined,
-    merged,
-    through,
 )
 from analyzers.python.names import origins
 from analyzers.python.scopes import Binding, Scope
@@ -57,14 +53,6 @@ _FIXED_NAMES = frozenset(
 )
 _NAMESPACES = ("parse_args()", "parse_args()[]", "parse_known_args()[]", "<model>")
 HANDLER = "<handler>"
-_NUMBERS: dict[type[ast.operator], Callable[[Any, Any], object]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-}
 _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
@@ -219,7 +207,7 @@ def _field(taint: Taint, name: str) -> Taint:
 def _subscript(run: Reader, node: ast.Subscript, state: State) -> Value:
     base = run.evaluate(node.value, state)
     if node.slice.__class__ is ast.Slice:
-        return _sliced(run, base, node.slice, state)  # type: ignore[arg-type]
+        return _sliced(run, base, node.slice, state)
     return item(base, run.evaluate(node.slice, state), node)
 
 
@@ -231,98 +219,14 @@ def _sliced(run: Reader, base: Value, part: ast.Slice, state: State) -> Value:
         made = Value(base.taints, names=base.names, items={})
         made.rest, made.depth = element(base), state.depth
         return made
-    if isinstance(base.const, str) and all(one is None or isinstance(one, int) for one in bounds) and bounds[2] != 0:
-        return Value(const=base.const[slice(*bounds)])
+    limits = [one for one in bounds if one is None or isinstance(one, int)]
+    if isinstance(base.const, str) and len(limits) == len(bounds) and limits[2] != 0:
+        return Value(const=base.const[slice(*limits)])
     made = base.with_taints(base.taints)
     made.const, made.head = UNKNOWN, head_of(base) if bounds[0] in {None, 0} else ""
     if bounds[0] is None and isinstance(bounds[1], int):
         made.head = made.head[: max(0, bounds[1])]
     return made
-
-
-def _operation(run: Reader, node: ast.BinOp, state: State) -> Value:
-    rights: list[ast.BinOp] = []
-    left: ast.expr = node
-    while left.__class__ is ast.BinOp:
-        rights.append(left)  # type: ignore[arg-type]
-        left = left.left  # type: ignore[attr-defined]
-    value = run.evaluate(left, state)
-    if len(rights) > 1:
-        return _chain(run, value, rights, state)
-    return _operate(value, node, run.evaluate(node.right, state))
-
-
-def _chain(run: Reader, value: Value, rights: list[ast.BinOp], state: State) -> Value:
-    if all(one.op.__class__ is ast.Add for one in rights) and not isinstance(value.const, (int, float)):
-        parts = [value, *(run.evaluate(one.right, state) for one in reversed(rights))]
-        return _added(parts, rights[0])
-    for one in reversed(rights):
-        value = _operate(value, one, run.evaluate(one.right, state))
-    return value
-
-
-def _added(parts: list[Value], node: ast.BinOp) -> Value:
-    if any(part.items is not None or part.rest is not None for part in parts):
-        made = Value(merged(part.taints for part in parts), items={})
-        made.rest = joined(element(part) for part in parts)
-        return made
-    if all(isinstance(part.const, (int, float)) for part in parts):
-        return Value(const=sum(part.const for part in parts))  # type: ignore[misc]
-    return put_together(parts, node)
-
-
-def _operate(left: Value, node: ast.BinOp, right: Value) -> Value:
-    kind = node.op.__class__
-    if isinstance(left.const, (int, float)) and isinstance(right.const, (int, float)):
-        return _computed(left.const, kind, right.const)
-    if kind is ast.Add:
-        return _added([left, right], node)
-    if kind is ast.Mod:
-        if isinstance(left.const, str) and "%" in left.const:
-            fields = left.const.replace("%%", "").count("%")
-            if fields == sum(left.const.count(one) for one in ("%d", "%i", "%f", "%x")):
-                return CLEAN
-        made = put_together([left, right], node)
-        made.const = UNKNOWN
-        made.head = head_of(left).partition("%")[0]
-        if isinstance(left.const, str) and left.const.count("%") == left.const.count("%r"):
-            made.taints = cleaned(made.taints, frozenset({"log"}))
-        return made
-    if kind is ast.Div:
-        made = put_together([left, Value(const="/"), right], node)
-        made.names = left.names or right.names
-        return made
-    if kind is ast.BitOr:
-        return joined([left, right])
-    if kind is ast.Mult:
-        return Value(merged((all_taints(left), all_taints(right))))
-    return CLEAN
-
-
-def _computed(left: Any, kind: type[ast.operator], right: Any) -> Value:  # noqa: ANN401 - numbers
-    compute = _NUMBERS.get(kind)
-    if compute is None or abs(left) > _MOST_NUMBER or abs(right) > _MOST_NUMBER:
-        return CLEAN
-    try:
-        return Value(const=compute(left, right))
-    except (ArithmeticError, ValueError):
-        return CLEAN
-
-
-def _text(run: Reader, node: ast.JoinedStr, state: State) -> Value:
-    return put_together([run.evaluate(part, state) for part in node.values[:_MOST_ITEMS]], node)
-
-
-def _formatted(run: Reader, node: ast.FormattedValue, state: State) -> Value:
-    value = run.evaluate(node.value, state)
-    spec = node.format_spec
-    if isinstance(spec, ast.JoinedStr) and len(spec.values) == 1:
-        last = spec.values[0]
-        if isinstance(last, ast.Constant) and str(last.value)[-1:] in tuple("dfxXbeEgGn%"):
-            return CLEAN
-    if node.conversion == ord("r"):
-        return Value(cleaned(all_taints(value), frozenset({"log"})))
-    return value
 
 
 def _compare(run: Reader, node: ast.Compare, state: State) -> Value:
@@ -370,53 +274,6 @@ def _choice(run: Reader, node: ast.IfExp, state: State) -> Value:
     return joined(ways)
 
 
-def _list(run: Reader, node: ast.List | ast.Tuple | ast.Set, state: State) -> Value:
-    made = Value(items={})
-    made.depth = state.depth
-    made.ordered = True
-    assert made.items is not None  # noqa: S101 - for the type checker
-    for number, part in enumerate(node.elts[:_MOST_ITEMS]):
-        if part.__class__ is ast.Starred:
-            inner = element(run.evaluate(part.value, state))  # type: ignore[attr-defined]
-            made.rest = inner if made.rest is None else joined([made.rest, inner])
-            made.ordered = False
-        else:
-            made.items[number] = run.evaluate(part, state)
-    return made
-
-
-def _dict(run: Reader, node: ast.Dict, state: State) -> Value:
-    made = Value(items={}, names=(DICT,))
-    made.depth = state.depth
-    for key, part in [*zip(node.keys, node.values, strict=True)][:_MOST_ITEMS]:
-        value = run.evaluate(part, state)
-        at = None if key is None else run.evaluate(key, state)
-        if at is None:
-            put_all(made, value, state)
-        else:
-            put(made, at, value, state)
-    return made
-
-
-def _comprehension(run: Reader, node: Any, state: State) -> Value:  # noqa: ANN401 - four kinds
-    inner = state.fork()
-    for generator in node.generators[:_MOST_NAMES]:
-        run.assign(generator.target, element(run.evaluate(generator.iter, inner)), inner)
-        for condition in generator.ifs:
-            run.evaluate(condition, inner)
-            proofs = run.proofs(condition, inner)
-            if proofs is not None:
-                inner.clear(proofs.true)
-    made = Value(items={}, names=(DICT,) if node.__class__ is ast.DictComp else ())
-    made.depth = state.depth
-    if node.__class__ is ast.DictComp:
-        put(made, run.evaluate(node.key, inner), carried(run.evaluate(node.value, inner), inner.cleared), inner)
-    else:
-        value = run.evaluate(node.elt, inner)
-        made.rest = carried(value, inner.cleared)
-    return made
-
-
 def _named(run: Reader, node: ast.NamedExpr, state: State) -> Value:
     value = run.evaluate(node.value, state)
     if value.proofs is None:
@@ -428,17 +285,18 @@ def _named(run: Reader, node: ast.NamedExpr, state: State) -> Value:
     return value
 
 
-def _inner(run: Reader, node: Any, state: State) -> Value:  # noqa: ANN401 - several kinds
+def _inner(run: Reader, node: Any, state: State) -> Value:  # noqa: ANN401 - any node that has a place
     return run.evaluate(node.value, state) if node.value is not None else CLEAN
 
 
 def _lambda(run: Reader, node: ast.Lambda, state: State) -> Value:
+    del run
     value = Value()
     value.code = Code(node, state.scope)
     return value
 
 
-def _yielded(run: Reader, node: Any, state: State) -> Value:  # noqa: ANN401 - two kinds
+def _yielded(run: Reader, node: Any, state: State) -> Value:  # noqa: ANN401 - any node that has a place
     value = _inner(run, node, state)
     if isinstance(node, ast.Yield):
         made = Value(items={})
@@ -458,21 +316,21 @@ _SHAPES: dict[type[ast.AST], Callable[[Reader, Any, State], Value]] = {
     ast.Attribute: _attribute,
     ast.Subscript: _subscript,
     ast.Call: _called,
-    ast.BinOp: _operation,
-    ast.JoinedStr: _text,
-    ast.FormattedValue: _formatted,
+    ast.BinOp: operators.operation,
+    ast.JoinedStr: operators.text,
+    ast.FormattedValue: operators.formatted,
     ast.Compare: _compare,
     ast.BoolOp: _boolean,
     ast.UnaryOp: _unary,
     ast.IfExp: _choice,
-    ast.List: _list,
-    ast.Tuple: _list,
-    ast.Set: _list,
-    ast.Dict: _dict,
-    ast.ListComp: _comprehension,
-    ast.SetComp: _comprehension,
-    ast.GeneratorExp: _comprehension,
-    ast.DictComp: _comprehension,
+    ast.List: displays.list_of,
+    ast.Tuple: displays.list_of,
+    ast.Set: displays.list_of,
+    ast.Dict: displays.dict_of,
+    ast.ListComp: displays.comprehension,
+    ast.SetComp: displays.comprehension,
+    ast.GeneratorExp: displays.comprehension,
+    ast.DictComp: displays.comprehension,
     ast.NamedExpr: _named,
     ast.Await: _inner,
     ast.Starred: _inner,

@@ -45,11 +45,11 @@ def follow(tree: Tree, deadline: Deadline, lines: Iterable[int] = ()) -> Followe
             return Followed(tuple(machine.reached), complete=False)
         if way.entry.level == PARAMETER and way.called_as in chosen.called and way.node in machine.entered:
             continue
-        complete &= _spend(machine, lambda way=way: _enter(machine, way, top, objects))  # type: ignore[misc]
+        complete &= _spend(machine, lambda way=way: _enter(machine, way, top, objects))
     return Followed(tuple(machine.reached), complete)
 
 
-def _spend(machine: Machine, work: Any) -> bool:  # noqa: ANN401 - a function
+def _spend(machine: Machine, work: Any) -> bool:  # noqa: ANN401 - any node that has a place
     """Do a part of the work within what one part may cost; whether that was enough."""
     total = machine.steps
     machine.steps = min(total, _STEPS_OF_ONE)
@@ -81,9 +81,9 @@ def _enter(machine: Machine, way: Way, top: State, objects: dict[ast.AST, Value]
             state.names[one.arg] = owner
         else:
             state.names[one.arg] = parameter(one, function, way.scope, inner_scope, way.entry)
-    for one in (function.args.vararg, function.args.kwarg):
-        if one is not None:
-            state.names[one.arg] = parameter(one, function, way.scope, inner_scope, way.entry)
+    for more in (function.args.vararg, function.args.kwarg):
+        if more is not None:
+            state.names[more.arg] = parameter(more, function, way.scope, inner_scope, way.entry)
     machine.run(Code(function, way.scope, owner), state, state)
 
 

@@ -75,9 +75,12 @@ class Functions(Caller):
             if found is not None:
                 return found
             for base in one.node.bases[:_MOST_BASES]:  # type: ignore[attr-defined]
-                for binding in one.scope.bindings(base.id) if isinstance(base, ast.Name) else ():
-                    if isinstance(binding.value, ast.ClassDef):
-                        pending.append(Code(binding.value, binding.scope))
+                bindings = one.scope.bindings(base.id) if isinstance(base, ast.Name) else []
+                pending += [
+                    Code(binding.value, binding.scope)
+                    for binding in bindings
+                    if isinstance(binding.value, ast.ClassDef)
+                ]
         return None
 
     def inline(
@@ -161,8 +164,8 @@ class Functions(Caller):
             names[parameters.vararg.arg] = rest
         if parameters.kwarg is not None:
             known = {one.arg for one in (*positional, *parameters.kwonlyargs)}
-            left = {key: value for key, value in keywords.items() if key not in known}
-            names[parameters.kwarg.arg] = Value(items=dict(left), names=(DICT,))
+            left: dict[object, Value] = {key: value for key, value in keywords.items() if key not in known}
+            names[parameters.kwarg.arg] = Value(items=left, names=(DICT,))
 
     def _object(
         self, code: Code, arguments: list[Value], keywords: dict[str, Value], node: ast.Call | None, state: State

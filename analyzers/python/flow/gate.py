@@ -9,7 +9,8 @@ from analyzers.python.tree import Tree
 
 HINTS = (
     "request", "input(", "argv", "environ", "getenv", "stdin", "recv", "parse_args", "Handler", "click.", "typer.",
-    "(event, context", ".tool", "urlopen", "self.get_", "message.content", "choices[", "FieldStorage", "streamlit", "FastAPI",
+    "(event, context", ".tool", "urlopen", "self.get_", "message.content", "choices[", "FieldStorage", "streamlit",
+    "FastAPI",
 )  # fmt: skip
 """One of these stands in every text that has a source which matters."""
 _CLEARED = frozenset("FH101 FH102 FH110 FH111 FH113 FH114 FH120 FH121 FH122 FH130 FH131".split())
@@ -26,7 +27,7 @@ def refine(tree: Tree, found: Look, deadline: Deadline) -> None:
     if not lines and not any(hint in text for hint in HINTS):
         return
     from analyzers.python.flow.following import follow  # noqa: PLC0415 - most texts need none of it
-    from analyzers.python.flow.telling import tell  # noqa: PLC0415 - likewise
+    from analyzers.python.flow.telling import tell  # noqa: PLC0415 - most texts need none of it
 
     try:
         tell(tree, found, follow(tree, deadline, lines))

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Callable
 
 from analyzers.python.flow.cleaning import DANGEROUS, allowed_by, sounds_judging
-from analyzers.python.flow.expressions import Reader, element
+from analyzers.python.flow.containers import element
+from analyzers.python.flow.expressions import Reader
 from analyzers.python.flow.state import Cleared, State, common, united
 from analyzers.python.flow.values import (
     EVERY,

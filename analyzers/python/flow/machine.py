@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from analyzers.python.flow.cases import match
 from analyzers.python.flow.containers import DICT, element, put, put_all
 from analyzers.python.flow.functions import Functions
-from analyzers.python.flow.making import below, put_together
+from analyzers.python.flow.making import put_together
 from analyzers.python.flow.reached import weigh
 from analyzers.python.flow.sinks import STOPPING
 from analyzers.python.flow.state import Cleared, State
-from analyzers.python.flow.values import CLEAN, EVERY, Code, Value, all_taints, through
+from analyzers.python.flow.values import Code, Value, joined, through
 from analyzers.python.names import origins
 from analyzers.python.values import UNKNOWN
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from analyzers.python.scopes import Scope
 
 _TURNS = 3
+_DEEPEST = 60
 _TESTS = (ast.Compare, ast.BoolOp, ast.UnaryOp)
 _SESSIONS = ("flask.session", "request.session", "<request>.session", "quart.session", ".session")
 
@@ -103,8 +105,6 @@ class Machine(Functions):
         known = attrs.get(target.attr)
         value = _passed(value, target.lineno)
         if known is not None and state.depth > base.depth:
-            from analyzers.python.flow.values import joined  # noqa: PLC0415
-
             value = joined([known, value])
         attrs[target.attr] = value
 
@@ -115,17 +115,13 @@ class Machine(Functions):
             for one in (value, key):
                 self.reached += [found for found in weigh("trust", target, one, state) if found.taint is not None]
             return
-        if any(name.endswith("headers") for name in base.names) or isinstance(key.const, str):
-            if isinstance(key.const, str) and key.const.lower() == "location":
-                self.reached += weigh("redirect", target, value, state)
+        if isinstance(key.const, str) and key.const.lower() == "location":
+            self.reached += weigh("redirect", target, value, state)
         if isinstance(target.value, ast.Name) and base.items is None and base.rest is None:
             made = base.with_taints(base.taints)
             made.items, made.names, made.depth = {}, (*base.names, DICT), state.depth
             state.names[target.value.id] = base = made
         put(base, key, _passed(value, target.lineno), state)
-
-
-_DEEPEST = 60
 
 
 def _passed(value: Value, line: int) -> Value:
@@ -199,7 +195,7 @@ def _branches(run: Machine, node: ast.If, state: State) -> bool:
     return bool(ways)
 
 
-def _loop(run: Machine, node: Any, state: State) -> bool:  # noqa: ANN401 - three kinds
+def _loop(run: Machine, node: Any, state: State) -> bool:  # noqa: ANN401 - any node that has a place
     frame = state.frame
     turns = max(1, _TURNS - len(frame.loops))
     frame.loops.append([])
@@ -238,7 +234,7 @@ def _left(run: Machine, node: ast.stmt, state: State) -> bool:
     return False
 
 
-def _attempt(run: Machine, node: Any, state: State) -> bool:  # noqa: ANN401 - two kinds
+def _attempt(run: Machine, node: Any, state: State) -> bool:  # noqa: ANN401 - any node that has a place
     before = state.fork()
     body = state.fork()
     body.depth = state.depth
@@ -264,73 +260,12 @@ def _attempt(run: Machine, node: Any, state: State) -> bool:  # noqa: ANN401 - t
     return bool(ways) and goes
 
 
-def _with(run: Machine, node: Any, state: State) -> bool:  # noqa: ANN401 - two kinds
+def _with(run: Machine, node: Any, state: State) -> bool:  # noqa: ANN401 - any node that has a place
     for item in node.items:
         value = run.evaluate(item.context_expr, state)
         if item.optional_vars is not None:
             run.assign(item.optional_vars, value, state)
     return run.execute(node.body, state)
-
-
-def _match(run: Machine, node: ast.Match, state: State) -> bool:
-    subject = run.evaluate(node.subject, state)
-    ways = []
-    for case in node.cases:
-        fits = _fits(run, case.pattern, subject, state)
-        if fits is False:
-            continue
-        way = state.fork()
-        _capture(run, case.pattern, subject, way)
-        if case.guard is not None:
-            run.evaluate(case.guard, way)
-            proofs = run.proofs(case.guard, way)
-            if proofs is not None:
-                way.clear(proofs.true)
-        if run.execute(case.body, way):
-            ways.append(way)
-        if fits and case.guard is None:
-            break
-    else:
-        ways.append(state.fork())
-    if ways:
-        state.become(ways)
-    return bool(ways)
-
-
-def _fits(run: Machine, pattern: ast.pattern, subject: Value, state: State) -> bool | None:
-    """Whether a pattern certainly fits or certainly does not."""
-    match pattern:
-        case ast.MatchAs(pattern=None):
-            return True
-        case ast.MatchValue(value=value):
-            const = run.evaluate(value, state).const
-            return None if const is UNKNOWN or subject.const is UNKNOWN else const == subject.const
-        case ast.MatchOr(patterns=several):
-            found = [_fits(run, one, subject, state) for one in several[:_MOST_CASES]]
-            return True if True in found else None if None in found else False
-        case _:
-            return None
-
-
-_MOST_CASES = 30
-
-
-def _capture(run: Machine, pattern: ast.pattern, subject: Value, state: State) -> None:
-    parts: list[ast.AST] = [pattern]
-    if isinstance(pattern, (ast.MatchValue, ast.MatchOr)) and not any(
-        isinstance(one, ast.MatchAs) for one in ast.walk(pattern)
-    ):
-        state.clear({taint.key: frozenset({EVERY}) for taint in subject.taints})
-    for _ in range(_MOST_CASES):
-        if not parts:
-            return
-        part = parts.pop()
-        name = getattr(part, "name", None) or getattr(part, "rest", None)
-        if isinstance(name, str):
-            state.names[name] = (
-                subject if part is pattern else Value(all_taints(subject), names=below(subject.names, "[]"))
-            )
-        parts += ast.iter_child_nodes(part)
 
 
 def _return(run: Machine, node: ast.Return, state: State) -> bool:
@@ -351,7 +286,7 @@ def _raise(run: Machine, node: ast.Raise, state: State) -> bool:
     return False
 
 
-def _function(run: Machine, node: Any, state: State) -> bool:  # noqa: ANN401 - two kinds
+def _function(run: Machine, node: Any, state: State) -> bool:  # noqa: ANN401 - any node that has a place
     for decorator in node.decorator_list:
         run.evaluate(decorator, state)
     value = Value()
@@ -385,7 +320,7 @@ def _asserted(run: Machine, node: ast.Assert, state: State) -> bool:
     return True
 
 
-def _imported(run: Machine, node: Any, state: State) -> bool:  # noqa: ANN401 - two kinds
+def _imported(run: Machine, node: Any, state: State) -> bool:  # noqa: ANN401 - any node that has a place
     del run
     for alias in node.names:
         state.names.pop(alias.asname or alias.name.partition(".")[0], None)
@@ -418,7 +353,7 @@ _STATEMENTS: dict[type[ast.AST], Callable[[Machine, Any, State], bool]] = {
     ast.Try: _attempt,
     ast.With: _with,
     ast.AsyncWith: _with,
-    ast.Match: _match,
+    ast.Match: match,
     ast.Return: _return,
     ast.Raise: _raise,
     ast.FunctionDef: _function,

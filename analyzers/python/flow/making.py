@@ -14,14 +14,14 @@ _MOST_TEXT = 2000
 _MOST_SPOTS = 6
 
 
-def unseen(node: Any, names: tuple[str, ...] = ()) -> Value:  # noqa: ANN401 - any node of the tree that has a place
+def unseen(node: Any, names: tuple[str, ...] = ()) -> Value:  # noqa: ANN401 - any node that has a place
     """A value of which nothing is known but what it is called."""
     line = getattr(node, "lineno", 0)
     key = ("?", names[0]) if names else ("?", line, getattr(node, "col_offset", 0))
     return Value((Taint(key, "", line, UNSEEN),), names=names)
 
 
-def source(text: str, level: int, node: Any, names: tuple[str, ...] = ()) -> Value:  # noqa: ANN401 - as above
+def source(text: str, level: int, node: Any, names: tuple[str, ...] = ()) -> Value:  # noqa: ANN401 - any node that has a place
     """What a source gives at a place."""
     return Value((Taint((text,), text, getattr(node, "lineno", 0), level),), names=names)
 

@@ -13,8 +13,6 @@ from analyzers.python.tree import Tree
 from analyzers.python.values import UNKNOWN
 
 TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from typing import Any
 
 _SHELLS = ("sh", "bash", "zsh", "dash", "ksh", "cmd", "cmd.exe", "powershell", "pwsh")
 _SAFE_LOADERS = ("SafeLoader", "CSafeLoader", "BaseLoader")
@@ -83,7 +81,7 @@ def reach(
             return _weigh("program", node, values, state)
         case "html":
             function = getattr(state.frame.node, "name", "do_")
-            if node.func.__class__ is ast.Attribute and node.func.attr == "write" and not function.startswith(_ANSWERS):  # type: ignore[attr-defined]
+            if node.func.__class__ is ast.Attribute and node.func.attr == "write" and not function.startswith(_ANSWERS):
                 return []
             declared = [
                 one.const for word, one in keywords.items() if word in {"mimetype", "content_type", "media_type"}

@@ -223,13 +223,17 @@ RULES: tuple[Rule, ...] = (
         cwe=1336,
         check=template_from_outside,
         hits=(
-            f"{_FLASK}    return render_template_string('Hi ' + request.args['n'])\n"
-            "from flask import render_template_string\n",
+            (
+                f"{_FLASK}    return render_template_string('Hi ' + request.args['n'])\n"
+                "from flask import render_template_string\n"
+            ),
             "from jinja2 import Template\nprint(Template(input()).render())\n",
         ),
         misses=(
-            f"{_FLASK}    return render_template_string('Hi {{{{ n }}}}', n=request.args['n'])\n"
-            "from flask import render_template_string\n",
+            (
+                f"{_FLASK}    return render_template_string('Hi {{{{ n }}}}', n=request.args['n'])\n"
+                "from flask import render_template_string\n"
+            ),
         ),
     ),
     Rule(
@@ -250,13 +254,17 @@ RULES: tuple[Rule, ...] = (
         cwe=90,
         check=ldap_from_outside,
         hits=(
-            "import ldap\nfrom flask import request\nc = ldap.initialize('ldap://a')\n"
-            "c.search_s('dc=a', ldap.SCOPE_SUBTREE, '(uid=%s)' % request.args['u'])\n",
+            (
+                "import ldap\nfrom flask import request\nc = ldap.initialize('ldap://a')\n"
+                "c.search_s('dc=a', ldap.SCOPE_SUBTREE, '(uid=%s)' % request.args['u'])\n"
+            ),
         ),
         misses=(
-            "import ldap, ldap.filter\nfrom flask import request\nc = ldap.initialize('ldap://a')\n"
-            "u = ldap.filter.escape_filter_chars(request.args['u'])\n"
-            "c.search_s('dc=a', ldap.SCOPE_SUBTREE, '(uid=%s)' % u)\n",
+            (
+                "import ldap, ldap.filter\nfrom flask import request\nc = ldap.initialize('ldap://a')\n"
+                "u = ldap.filter.escape_filter_chars(request.args['u'])\n"
+                "c.search_s('dc=a', ldap.SCOPE_SUBTREE, '(uid=%s)' % u)\n"
+            ),
         ),
     ),
     Rule(
@@ -316,7 +324,7 @@ RULES: tuple[Rule, ...] = (
         cwe=89,
         check=sql_from_outside,
         hits=(f"{_FLASK}    cursor.execute(request.args['q'])\n",),
-        misses=(f"{_FLASK}    cursor.execute('select a from t where b = ?', (request.args['q'],))\n",),
+        misses=(f"{_FLASK}    cursor.execute('select a from t where b = ?', (request.args['q'],))\n",),  # noqa: S608 - a sample
     ),
     Rule(
         id="FH172",
@@ -351,8 +359,8 @@ RULES: tuple[Rule, ...] = (
 )
 _IDS = {
     "path": "FH160", "ssrf": "FH161", "redirect": "FH162", "html": "FH163", "template": "FH164", "xpath": "FH165",
-    "ldap": "FH166", "log": "FH167", "trust": "FH168", "code": "FH169", "compile": "FH169", "import": "FH169", "attribute": "FH169",
-    "shell": "FH170", "program": "FH170", "sql": "FH171", "pickle": "FH172", "nosql": "FH173", "regex": "FH174",
+    "ldap": "FH166", "log": "FH167", "trust": "FH168", "code": "FH169", "compile": "FH169", "import": "FH169",
+    "attribute": "FH169", "shell": "FH170", "program": "FH170", "sql": "FH171", "pickle": "FH172", "nosql": "FH173", "regex": "FH174",
 }  # fmt: skip
 _BY_ID = {rule.id: rule for rule in RULES}
 BY_KIND = {kind: _BY_ID[name] for kind, name in _IDS.items()}

@@ -16,7 +16,7 @@ Cleared = dict[Key, frozenset[str]]
 _MOST_EXITS = 16
 
 
-class Exhausted(Exception):  # noqa: N818 - named after what happened
+class Exhausted(Exception):
     """The text asks for more steps than it is given."""
 
 
