@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _KINDS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _FEARED = frozenset({"xpath", "ldap", "template"})
 """Sinks that are told of where a parameter reaches them."""
-_CHECKS = ("if ", "assert ", "match ", "int(", "float(", "UUID(")
+_CHECKS = ("if ", "assert ", "match ", " int(", "(int(", "float(", "UUID(")
 _MOST_LINES = 400
 
 

@@ -8,9 +8,9 @@ from analyzers.model import Severity
 from analyzers.python.tree import Tree
 
 HINTS = (
-    "request", "input(", "argv", "environ", "getenv", "stdin", "recv", "parse_args", "Handler", "click.", "typer.",
-    "(event, context", ".tool", "urlopen", "self.get_", "message.content", "choices[", "FieldStorage", "streamlit",
-    "FastAPI",
+    "request.", "(request", " request:", "input(", "argv", "environ", "getenv", "stdin", "recv", "parse_args",
+    "Handler", "click.", "typer.", "(event, context", ".tool", "urlopen", "self.get_", "message.content", "choices[",
+    "FieldStorage", "streamlit", "FastAPI",
 )  # fmt: skip
 """One of these stands in every text that has a source which matters."""
 _CLEARED = frozenset("FH101 FH102 FH110 FH111 FH113 FH114 FH120 FH121 FH122 FH130 FH131".split())

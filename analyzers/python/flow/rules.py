@@ -360,7 +360,8 @@ RULES: tuple[Rule, ...] = (
 _IDS = {
     "path": "FH160", "ssrf": "FH161", "redirect": "FH162", "html": "FH163", "template": "FH164", "xpath": "FH165",
     "ldap": "FH166", "log": "FH167", "trust": "FH168", "code": "FH169", "compile": "FH169", "import": "FH169",
-    "attribute": "FH169", "shell": "FH170", "program": "FH170", "sql": "FH171", "pickle": "FH172", "nosql": "FH173", "regex": "FH174",
+    "attribute": "FH169", "shell": "FH170", "program": "FH170", "sql": "FH171",
+    "pickle": "FH172", "nosql": "FH173", "regex": "FH174",
 }  # fmt: skip
 _BY_ID = {rule.id: rule for rule in RULES}
 BY_KIND = {kind: _BY_ID[name] for kind, name in _IDS.items()}

@@ -135,7 +135,32 @@ def archive_unpacked(call: ast.Call, at: Scope) -> Iterator[Hit]:
         yield at.hit(call, "names in a tar archive decide where it writes")
 
 
+def zip_extracted(call: ast.Call, at: Scope) -> Iterator[Hit]:
+    """A zip archive is unpacked as a whole, however much it holds.
+
+    ``zipfile`` keeps names inside the folder, but some kilobytes can unpack to more than the disk has. Add up
+    ``file_size`` of ``infolist()`` first, and refuse what is too much, if the archive is somebody else's.
+    """
+    names = origins(call.func, at)
+    if any(name.startswith(("zipfile.ZipFile()", "zipfile.PyZipFile()")) for name in names):
+        yield at.hit(call, "nothing limits what this unpacks to")
+
+
 RULES: tuple[Rule, ...] = (
+    Rule(
+        id="FH607",
+        name="zip-extracted",
+        severity=Severity.INFO,
+        confidence=Confidence.MEDIUM,
+        cwe=409,
+        check=zip_extracted,
+        on=(methods("extractall"),),
+        hits=(
+            "import zipfile\nzipfile.ZipFile(x).extractall(y)\n",
+            "from zipfile import ZipFile\nwith ZipFile(x) as z:\n    z.extractall()\n",
+        ),
+        misses=("import tarfile\ntarfile.open(x).extractall(filter='data')\n", "archive.extractall()\n"),
+    ),
     Rule(
         id="FH601",
         name="loose-permissions",

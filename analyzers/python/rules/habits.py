@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from analyzers.model import Confidence, Severity
 from analyzers.patterns import lazy
-from analyzers.python.interests import calls, methods
+from analyzers.python.interests import assigned, calls, keywords, methods
 from analyzers.python.names import origins
 from analyzers.python.scopes import Scope
 from analyzers.rule import Hit, Rule
@@ -23,6 +23,18 @@ _SECRET_NAME = lazy(
     r"(?:^|_)(?:password|passwd|pwd|passphrase|secret|api_?key|private_key|access_token|auth_token)s?$", re.IGNORECASE
 )
 _LEVELS = "debug info warning error critical exception log"
+_FILLED = """
+    api_key API_KEY apikey APIKEY OPENAI_API_KEY ANTHROPIC_API_KEY secret SECRET secret_key SECRET_KEY password PASSWORD
+    passwd token TOKEN access_token ACCESS_TOKEN auth_token AUTH_TOKEN client_secret CLIENT_SECRET db_password DB_PASSWORD
+    aws_secret_access_key AWS_SECRET_ACCESS_KEY aws_access_key_id bot_token BOT_TOKEN private_key
+"""
+_FILLED_IN = frozenset(_FILLED.split())
+_LONGEST = 120
+_FILLER = lazy(
+    r"^<[a-z][\w -]*>$|^(?:your|my|insert|enter|put|add|replace)[-_ ].*|[-_ ]here$|^change[-_]?(?:me|it|this)"
+    r"|^replace[-_]?me|^placeholder$|^(?:sk-)?x{4,}$|^(?:sk-)?(?:your|dummy|fake)[-_]",
+    re.IGNORECASE,
+)
 _SHOWN = lazy(r"^(?:len|bool|type|hash|mask|redact|hidden)")
 
 
@@ -106,7 +118,44 @@ def _secrets_in(node: ast.expr) -> Iterator[str]:
                 pass
 
 
+def placeholder_secret(node: ast.Assign | ast.Call, at: Scope) -> Iterator[Hit]:
+    """A key or password is a placeholder: ``"your-api-key-here"``, ``"changeme"``.
+
+    Nothing has leaked, but the program does not work, or works with a password that everybody can guess. Read the
+    value from the environment, and stop where it is not set.
+    """
+    if isinstance(node, ast.Assign):
+        told = [(_last_word(target), node.value) for target in node.targets]
+    else:
+        told = [(one.arg or "", one.value) for one in node.keywords]
+    for name, value in told:
+        text = value.value if isinstance(value, ast.Constant) else None
+        if name in _FILLED_IN and isinstance(text, str) and len(text) < _LONGEST and _FILLER.search(text):
+            yield at.hit(value, f"{name[:40]} is a placeholder; read it from the environment")
+
+
 RULES: tuple[Rule, ...] = (
+    Rule(
+        id="FH322",
+        name="placeholder-secret",
+        severity=Severity.INFO,
+        confidence=Confidence.HIGH,
+        cwe=1392,
+        check=placeholder_secret,
+        on=(assigned(_FILLED), keywords(_FILLED)),
+        hits=(
+            "API_KEY = 'your-api-key-here'\n",
+            "client = OpenAI(api_key='YOUR_API_KEY')\n",
+            "SECRET_KEY = 'changeme'\n",
+            "password = '<password>'\n",
+        ),
+        misses=(
+            "import os\nAPI_KEY = os.environ['API_KEY']\n",
+            "API_KEY = ''\n",
+            "name = 'your-name-here'\n",
+            "password = prompt('your password here')\n",
+        ),
+    ),
     Rule(
         id="FH320",
         name="unfinished-function",
