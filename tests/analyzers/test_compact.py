@@ -72,7 +72,7 @@ def test_the_gravest_come_first() -> None:
     assert to_compact(report) == to_compact(analyze(CODE))
     assert to_lines(report).splitlines() == [
         "fail: 3 found (2 high, 1 low)",
-        "2:5 high FH101 CWE-95 eval runs the text it is given as code",
+        "2:5 high FH101 CWE-95 input() (line 1) is run as code",
         "7:1 high FH201 CWE-798 password is set to a secret in the source (****)",
         "5:1 low FH301 CWE-396 a bare except catches everything, KeyboardInterrupt and SystemExit included",
     ]

@@ -19,7 +19,7 @@ CODE = 'x = input()\ny = eval(x)\ntry:\n    import pickle\nexcept:\n    pass\npa
 def test_text_has_a_line_for_each_finding_and_a_verdict() -> None:
     """The text for people names place, severity, rule, its other names, and ends with the verdict and counts."""
     lines = to_text(analyze(CODE, filename="a.py", engines=("bandit",), fixes=True)).splitlines()
-    assert lines[0] == "a.py:2:5: high FH101 (B307) eval-used: eval runs the text it is given as code"
+    assert lines[0] == "a.py:2:5: high FH101 (B307) eval-used: input() (line 1) is run as code"
     assert lines[1] == "    eval(x)"
     assert lines[-1] == "a.py: fail: 4 findings (2 high, 1 low, 1 info)"
     assert to_text(analyze("if (")).splitlines() == [
@@ -64,7 +64,7 @@ def test_annotations_escape_what_the_format_reserves() -> None:
     text = to_github(analyze(CODE, filename="a,b:c%\n.py", engines=("bandit",), fixes=True))
     assert len(text.splitlines()) == 4
     place = "file=a%2Cb%3Ac%25%0A.py,line=2,endLine=2,col=5,endColumn=12"
-    assert text.startswith(f"::error {place},title=FH101 eval-used::eval")
+    assert text.startswith(f"::error {place},title=FH101 eval-used::input()")
     assert "::warning " in text
     assert to_github(analyze("if (")) == "::warning line=1,col=4,title=does not parse::'(' was never closed\n"
 

@@ -24,9 +24,9 @@ _SECRET_NAME = lazy(
 )
 _LEVELS = "debug info warning error critical exception log"
 _FILLED = """
-    api_key API_KEY apikey APIKEY OPENAI_API_KEY ANTHROPIC_API_KEY secret SECRET secret_key SECRET_KEY password PASSWORD
-    passwd token TOKEN access_token ACCESS_TOKEN auth_token AUTH_TOKEN client_secret CLIENT_SECRET db_password DB_PASSWORD
-    aws_secret_access_key AWS_SECRET_ACCESS_KEY aws_access_key_id bot_token BOT_TOKEN private_key
+    api_key API_KEY apikey APIKEY OPENAI_API_KEY ANTHROPIC_API_KEY secret SECRET secret_key SECRET_KEY password
+    PASSWORD passwd token TOKEN access_token ACCESS_TOKEN auth_token AUTH_TOKEN client_secret CLIENT_SECRET db_password
+    DB_PASSWORD aws_secret_access_key AWS_SECRET_ACCESS_KEY aws_access_key_id bot_token BOT_TOKEN private_key
 """
 _FILLED_IN = frozenset(_FILLED.split())
 _LONGEST = 120
