@@ -19,6 +19,7 @@ from analyzers.python.flow.values import (
     CLEAN,
     EVERY,
     NORMAL,
+    OWN,
     WEB,
     Taint,
     Value,
@@ -39,6 +40,8 @@ _NUMERIC = frozenset({"int", "float", "bool", "UUID"})
 _JOINING = frozenset("format join replace format_map".split())
 _SAFE_CHARACTERS = frozenset("strip lstrip rstrip lower upper title casefold swapcase capitalize".split())
 _MOST_ARGUMENTS = 40
+_READING = frozenset({"read_text", "read_bytes"})
+_SETTING = 2
 _HELD_BY_UNKNOWN = frozenset({"html", "log", "trust", "regex", "attribute"})
 """What functions that nobody knows are taken to make harmless: most of them give something else altogether."""
 
@@ -163,6 +166,16 @@ class Caller(Judge):
         keywords: dict[str, Value],
         state: State,
     ) -> Value | None:
+        if word == "keys" and base.taints and base.items is None:
+            return Value(
+                tuple(taint._replace(key=(*taint.key, "keys")) for taint in base.taints), names=below(names, "()")
+            )
+        if word in _READING:
+            return source("a file", OWN, node, below(names, "()"))
+        if len(arguments) > 1 and any(name.startswith("configparser.") for name in base.names):
+            setting = self._setting(word, base, arguments, state)
+            if setting is not None:
+                return setting
         if word in PICKING and (base.taints or base.items is not None) and arguments:
             return self._picked(node, word, base, arguments, keywords, state)
         if base.items is not None or base.rest is not None or DICT in base.names:
@@ -202,6 +215,18 @@ class Caller(Judge):
             if any(name in NORMALIZING for name in names):
                 made.taints = cleaned(made.taints, frozenset({NORMAL}))
             return made
+        return None
+
+    def _setting(self, word: str, base: Value, arguments: list[Value], state: State) -> Value | None:
+        """A setting of a parser of configurations, by section and name."""
+        section, name = arguments[0].const, arguments[1].const
+        key = Value(const=f"{section}/{name}") if isinstance(section, str) and isinstance(name, str) else Value()
+        if word == "set" and len(arguments) > _SETTING:
+            if not self.quiet:
+                containers.put(base, key, arguments[_SETTING], state)
+            return CLEAN
+        if word == "get" and (base.items is not None or base.rest is not None):
+            return containers.item(base, key, ast.Pass())
         return None
 
     def _picked(

@@ -33,7 +33,11 @@ def item(base: Value, key: Value, node: ast.AST) -> Value:
         return value
     number = isinstance(key.const, int) and any(taint.text.startswith("sys.argv") for taint in base.taints)
     taints = base.taints
-    if isinstance(key.const, str):
+    if key.const is UNKNOWN and base.names:
+        # Of which part it is nobody knows; what is checked of it says nothing of the others.
+        place = f"?{getattr(node, 'lineno', 0)}"
+        taints = tuple(taint._replace(key=(*taint.key, place)) for taint in taints)
+    elif isinstance(key.const, str):
         taints = tuple(taint.part(key.const) for taint in taints)
     elif number:
         taints = tuple(taint._replace(key=(*taint.key, key.const), text=f"sys.argv[{key.const}]") for taint in taints)

@@ -49,9 +49,10 @@ _MOST_NAMES = 4
 _LONGEST_NAME = 120
 _FIXED_NAMES = frozenset(
     "__file__ __name__ sys.executable sys.prefix sys.platform sys.version os.sep os.linesep os.pathsep os.devnull "
-    "os.curdir os.name string.ascii_letters string.digits subprocess.PIPE subprocess.DEVNULL builtins.True".split()
+    "os.curdir os.pardir os.name string.ascii_letters string.digits subprocess.PIPE subprocess.DEVNULL".split()
 )
 _NAMESPACES = ("parse_args()", "parse_args()[]", "parse_known_args()[]", "<model>")
+_FIXED_TEXTS = {"os.sep": "/", "os.curdir": ".", "os.pardir": "..", "os.linesep": "\n", "os.pathsep": ":"}
 HANDLER = "<handler>"
 _COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
@@ -194,8 +195,9 @@ def attribute(run: Reader, base: Value, node: ast.Attribute) -> Value:
         value = Value(taints, names=names)
         value.spots = base.spots
         return value
-    if any(one in _FIXED_NAMES for one in names):
-        return Value(names=names)
+    for one in names:
+        if one in _FIXED_NAMES:
+            return Value(const=_FIXED_TEXTS.get(one, UNKNOWN), names=names)
     return unseen(node, names)
 
 

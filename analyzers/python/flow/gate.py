@@ -12,6 +12,7 @@ HINTS = (
     "Handler", "click.", "typer.", "(event, context", ".tool", "urlopen", "self.get_", "message.content", "choices[",
     "FieldStorage", "streamlit", "FastAPI",
 )  # fmt: skip
+_FRAMEWORKS = ("flask", "django", "starlette", "APIRouter", "bottle", "sanic", "tornado")
 """One of these stands in every text that has a source which matters."""
 _CLEARED = frozenset("FH101 FH102 FH110 FH111 FH113 FH114 FH120 FH121 FH122 FH130 FH131".split())
 """Rules whose findings a check in the text may clear."""
@@ -24,7 +25,7 @@ def refine(tree: Tree, found: Look, deadline: Deadline) -> None:
     lines = [
         seen.hit.span.line for seen in found.seen if seen.label.id in _CLEARED and seen.hit.severity not in _CALMER
     ]
-    if not lines and not any(hint in text for hint in HINTS):
+    if not lines and not any(hint in text for hint in (*HINTS, *_FRAMEWORKS)):
         return
     from analyzers.python.flow.following import follow  # noqa: PLC0415 - most texts need none of it
     from analyzers.python.flow.telling import tell  # noqa: PLC0415 - most texts need none of it

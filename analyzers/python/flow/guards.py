@@ -136,6 +136,11 @@ def _within(node: ast.Compare, left: Value, right: Value) -> Proofs | None:
     if _last(node.comparators[0]) == "parents":
         return Proofs(cleared(right.taints, frozenset({"path"})), {})
     if isinstance(left.const, str) and right.taints:
+        if left.const == "'":
+            sound = {"xpath", "sql"}
+            if isinstance(node.comparators[0], ast.Subscript):
+                sound.add("code")
+            return Proofs({}, cleared(right.taints, frozenset(sound)))
         kinds = {"..": NO_DOTS, "/": NO_SLASH, "\n": "log", "'": "", "://": ""}.get(left.const, "")
         return Proofs({}, cleared(right.taints, frozenset({kinds}))) if kinds else None
     tested = left.taints
@@ -148,6 +153,8 @@ def _within(node: ast.Compare, left: Value, right: Value) -> Proofs | None:
         )
         sound = frozenset(kind for kind, characters in DANGEROUS.items() if not any(one in text for one in characters))
         return Proofs(cleared(tested, sound), cleared(tested, missing))
+    if right.items is not None and ".." in {one.const for one in right.items.values() if isinstance(one.const, str)}:
+        return Proofs(cleared(tested, _ALL), cleared(tested, frozenset({NO_DOTS})))
     if right.items is not None or right.taints or right.names:
         bad = any(word in _last(node.comparators[0]).lower() for word in ("block", "black", "deny", "bad", "forbid"))
         return None if bad else Proofs(cleared(tested, _ALL), {})
@@ -170,7 +177,7 @@ def _called(run: Judge, node: ast.Call, state: State) -> Proofs | None:
         return _each(run, word, node.args[0], state)
     if word in _HOST_JUDGES and node.args:
         return Proofs(cleared(run.quietly(node.args[0], state).taints, frozenset({"redirect", "ssrf"})), {})
-    if word == "isabs" and node.args:
+    if word in {"isabs", "dirname"} and node.args:
         return Proofs({}, cleared(run.quietly(node.args[0], state).taints, frozenset({NO_SLASH})))
     if word == "bool" and node.args:
         return run.proofs(node.args[0], state)

@@ -52,7 +52,7 @@ class Taint(NamedTuple):
         while key and cleared:
             known |= cleared.get(key, _NOTHING)
             key = key[:-1]
-        return not (kind in known or EVERY in known or (kind == "path" and known >= _STAYS))
+        return not (kind in known or EVERY in known or (kind in {"path", "program"} and known >= _STAYS))
 
     def part(self, key: object) -> Taint:
         """The part of it that has this key."""

@@ -240,6 +240,16 @@ HELD = {
             "if not p.is_relative_to('/data'):\n    abort(400)\np.read_text()"
         ),
     ),
+    "a path part by part": (
+        PATH,
+        (
+            "path = '/data'\n"
+            "for word in request.path.split('/'):\n"
+            "    if os.path.dirname(word) or "
+            "word in (os.curdir, os.pardir):\n"
+            "        continue\n    path = os.path.join(path, word)\nopen(path)"
+        ),
+    ),
     "a folder's own": (
         PATH,
         "from flask import send_from_directory\nreturn send_from_directory('/data', request.args['x'])",
