@@ -21,7 +21,14 @@ if TYPE_CHECKING:
 _KINDS = (ast.FunctionDef, ast.AsyncFunctionDef)
 _FEARED = frozenset({"xpath", "ldap", "template"})
 """Sinks that are told of where a parameter reaches them."""
-_CHECKS = ("if ", "assert ", "match ", " int(", "(int(", "float(", "UUID(")
+_CHECKS = ("environ", "getenv", "if ", "assert ", "match ", " int(", "(int(", "float(", "UUID(")
+_NEEDED = {
+    "page": ("wfile", "tornado"),
+    "upload": (".files", "FILES"),
+    "logger": ("flask", "django", "fastapi", "request."),
+    "etree": ("etree",),
+    "pathlib": ("pathlib", "Path("),
+}
 _MOST_LINES = 400
 
 
@@ -82,10 +89,20 @@ class _Facts:
                     self.feared.add(place)
                 return
         sink = METHODS.get(word)
-        if sink is not None and (not sink.needs or any(scope.tree.imports(one) for one in sink.needs)):
+        if (
+            sink is not None
+            and self._can_be(sink.kind, scope.tree)
+            and (not sink.needs or any(scope.tree.imports(one) for one in sink.needs))
+        ):
             self.sinks.add(place)
             if sink.kind in _FEARED:
                 self.feared.add(place)
+
+    @staticmethod
+    def _can_be(kind: str, tree: Tree) -> bool:
+        """Whether a method of a common name can be a sink in this text at all."""
+        needed = _NEEDED.get(kind)
+        return needed is None or any(word in tree.source.text for word in needed)
 
 
 def function_around(scope: Scope) -> ast.AST | None:

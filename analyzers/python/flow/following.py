@@ -19,9 +19,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_STEPS = 30_000
-"""What one text may cost, in nodes gone through."""
-_STEPS_OF_ONE = 6_000
+_STEPS, _STEPS_OF_A_LINE, _MOST_STEPS = 2_500, 2, 10_000
+"""What one text may cost, in nodes gone through: so much, so much more for each line, and no more than that."""
+_STEPS_OF_ONE = 2_000
 """What one function may."""
 
 
@@ -35,7 +35,7 @@ class Followed(NamedTuple):
 def follow(tree: Tree, deadline: Deadline, lines: Iterable[int] = ()) -> Followed:
     """Follow the flow of data through a tree. ``lines`` are those of findings that this may clear."""
     chosen = choose(tree, lines)
-    machine = Machine(tree, _STEPS)
+    machine = Machine(tree, min(_MOST_STEPS, _STEPS + _STEPS_OF_A_LINE * len(tree.source.lines)))
     top = State(tree.scope, Frame(None), None)
     machine.top = top
     complete = not chosen.module or _spend(machine, lambda: machine.execute(tree.module.body, top))

@@ -8,7 +8,7 @@ from analyzers.model import Severity
 from analyzers.python.tree import Tree
 
 HINTS = (
-    "request.", "(request", " request:", "input(", "argv", "environ", "getenv", "stdin", "recv", "parse_args",
+    "request.", "(request", " request:", "input(", "argv", "stdin", "recv", "parse_args",
     "Handler", "click.", "typer.", "(event, context", ".tool", "urlopen", "self.get_", "message.content", "choices[",
     "FieldStorage", "streamlit", "FastAPI",
 )  # fmt: skip

@@ -200,7 +200,12 @@ def _loop(run: Machine, node: Any, state: State) -> bool:  # noqa: ANN401 - any 
     turns = max(1, _TURNS - len(frame.loops))
     frame.loops.append([])
     over: Cleared | None = None
+    known = None
     for _ in range(turns):
+        now = {name: value.taints for name, value in state.names.items()}
+        if now == known:
+            break
+        known = now
         way = state.fork()
         if isinstance(node, ast.While):
             test = run.evaluate(node.test, way)
