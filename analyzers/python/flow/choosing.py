@@ -25,7 +25,7 @@ _CHECKS = ("environ", "getenv", "if ", "assert ", "match ", " int(", "(int(", "f
 _NEEDED = {
     "page": ("wfile", "tornado"),
     "upload": (".files", "FILES"),
-    "logger": ("flask", "django", "fastapi", "request."),
+    **dict.fromkeys(("log", "logger", "regex", "attribute"), ("flask", "django", "fastapi", "aiohttp", "request.")),
     "etree": ("etree",),
     "pathlib": ("pathlib", "Path("),
 }
@@ -83,7 +83,7 @@ class _Facts:
     def _sink(self, word: str, function: ast.expr, place: ast.AST | None, scope: Scope) -> None:
         for name in origins(function, scope):
             sink = FUNCTIONS.get(name)
-            if sink is not None:
+            if sink is not None and self._can_be(sink.kind, scope.tree):
                 self.sinks.add(place)
                 if sink.kind in _FEARED:
                     self.feared.add(place)
@@ -151,7 +151,7 @@ def choose(tree: Tree, lines: Iterable[int]) -> Chosen:
             or _may_clear(node, weighed, texts[node])
         ):
             found.append(way)
-    names = {way.called_as for way in ways if way.node in leading or way.node in bearing}
+    names = {way.called_as for way in found}
     module = (
         None in facts.sinks
         or _stores(own)
