@@ -125,6 +125,9 @@ def choose(tree: Tree, lines: Iterable[int]) -> Chosen:
             owner = scope.node if scope.node.__class__ is ast.ClassDef else None
             ways.append(Way(node, scope, owner, entry_of(node, scope, owner)))
     own = _own_text(tree)
+    # What the lines under ``if __name__`` bind is handed to functions, and seldom read by them as it is.
+    lasting = own.partition("if __name__")[0]
+    is_global = any(hint in lasting for hint in HINTS)
     bearing: set[ast.AST | None] = {None} if any(hint in own for hint in HINTS) else set()
     texts = {way.node: _text(tree, way.node) for way in ways}
     for way in ways:

@@ -9,7 +9,7 @@ from analyzers.python.tree import Tree
 
 HINTS = (
     "request.", "(request", " request:", "input(", "argv", "stdin", "recv", "parse_args",
-    "Handler", "click.", "typer.", "(event, context", ".tool", "urlopen", "self.get_", "message.content", "choices[",
+    "Handler", "click.", "typer.", "(event, context", ".tool", "urlopen", "get_argument", "message.content", "choices[",
     "FieldStorage", "streamlit", "FastAPI",
 )  # fmt: skip
 _FRAMEWORKS = ("flask", "django", "starlette", "APIRouter", "bottle", "sanic", "tornado")
