@@ -146,10 +146,7 @@ def choose(tree: Tree, lines: Iterable[int]) -> Chosen:
     for way in ways:
         node = way.node
         if (
-            (
-                node in leading
-                and (None in bearing or node in bearing or way.owner in classes or _encloses(way, bearing))
-            )
+            (node in leading and (is_global or node in bearing or way.owner in classes or _encloses(way, bearing)))
             or node in facts.feared
             or _may_clear(node, weighed, texts[node])
         ):

@@ -137,10 +137,8 @@ def _within(node: ast.Compare, left: Value, right: Value) -> Proofs | None:
         return Proofs(cleared(right.taints, frozenset({"path"})), {})
     if isinstance(left.const, str) and right.taints:
         if left.const == "'":
-            sound = {"xpath", "sql"}
-            if isinstance(node.comparators[0], ast.Subscript):
-                sound.add("code")
-            return Proofs({}, cleared(right.taints, frozenset(sound)))
+            in_quotes = ("xpath", "sql", "code") if isinstance(node.comparators[0], ast.Subscript) else ("xpath", "sql")
+            return Proofs({}, cleared(right.taints, frozenset(in_quotes)))
         kinds = {"..": NO_DOTS, "/": NO_SLASH, "\n": "log", "'": "", "://": ""}.get(left.const, "")
         return Proofs({}, cleared(right.taints, frozenset({kinds}))) if kinds else None
     tested = left.taints
