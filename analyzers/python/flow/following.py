@@ -19,7 +19,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-_STEPS, _STEPS_OF_A_LINE, _MOST_STEPS = 2_500, 2, 10_000
+_STEPS, _STEPS_OF_A_LINE, _MOST_STEPS = 2_500, 1, 4_000
 """What one text may cost, in nodes gone through: so much, so much more for each line, and no more than that."""
 _STEPS_OF_ONE = 2_000
 """What one function may."""
