@@ -14,7 +14,6 @@ from payload import Payload
 
 from sandbox.model import Launcher
 
-METERS = ("cgroup", "watch")
 LAUNCHERS = (Launcher.COLD, Launcher.WARM)
 AT_ONCE = min(2, os.cpu_count() or 1)
 """Engines of one kind, which share its payloads: much of what these do is to wait."""

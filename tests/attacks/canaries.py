@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 _LONG_AGO = (1, 1_000_000_000)  # a time of access before that of modification: relatime then notes every reading
 _SEGMENT_BYTES = 4096
@@ -82,7 +83,7 @@ def laid() -> Iterator[Canary]:
         file = folder / "secret"
         file.write_text(secret)
         file.chmod(0o666)
-        places: list[tuple[int, int, object]] = [
+        places: list[tuple[int, int, Any]] = [
             (socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)),
             (socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
             (socket.AF_UNIX, socket.SOCK_STREAM, f"\0fumehood-canary-{secrets.token_hex(8)}"),

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import NamedTuple
 
 from sandbox import Sandbox, claim
 from sandbox.confine import cgroup
@@ -18,7 +19,10 @@ _LOOKS = 50  # a second of them. Counted, not timed: where the machine starves w
 _PAUSE_SECONDS = 0.02
 _SHARED = ("/tmp", "/var/tmp", "/dev/shm", "/run")  # where a guest's uid could leave something
 _SYSTEM_V = ("shm", "sem", "msg")
-_STATUS = re.compile(r"Name:\t(.*)\n(?:.*\n)*?State:\t(.).*\n(?:.*\n)*?Uid:\t(\d+).*\n(?:.*\n)*?NSpid:\t\d+(.*)")
+_STATUS = re.compile(
+    r"Name:\t(.*)\n(?:.*\n)*?State:\t(.).*\n(?:.*\n)*?PPid:\t(\d+)\n(?:.*\n)*?Uid:\t(\d+).*\n(?:.*\n)*?NSpid:\t\d+(.*)"
+)
+_ADOPTERS = ("systemd", "init")  # beside process 1, of who is not a child of anybody any more
 
 
 @dataclass(frozen=True)
@@ -65,15 +69,42 @@ def difference(box: Sandbox, standing: Census) -> str:
 
 
 def living(uids: range) -> dict[int, str]:
-    """Give pid and name of the living processes of these uids; where those are ours, of inner pid namespaces."""
+    """Give pid and name of the living processes of these uids; where those are ours, of our inner pid namespaces."""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208 - once for each payload, of all there are
-        with contextlib.suppress(OSError), open(f"/proc/{pid}/status", errors="replace") as file:  # noqa: PTH123
-            name, state, uid, inner = _STATUS.search(file.read()).groups()  # type: ignore[union-attr]
-            ours = int(uid) in uids or (not uids and int(uid) == os.geteuid() and "\t" in inner)
-            if ours and state not in "ZX":
-                found[int(pid)] = name
-    return found
+        with contextlib.suppress(OSError, AttributeError), open(f"/proc/{pid}/status", errors="replace") as file:  # noqa: PTH123
+            found[int(pid)] = _Process(*_STATUS.search(file.read()).groups())  # type: ignore[union-attr]
+    return {
+        pid: each.name
+        for pid, each in found.items()
+        if each.state not in "ZX"
+        and (int(each.uid) in uids or (not uids and int(each.uid) == os.geteuid() and _is_guest_of_ours(each, found)))
+    }
+
+
+class _Process(NamedTuple):
+    name: str
+    state: str
+    parent: str
+    uid: str
+    inner: str
+
+
+def _is_guest_of_ours(process: _Process, all_of_them: dict[int, _Process]) -> bool:
+    """Whether it is in a pid namespace that this process made, or that nobody has any more.
+
+    Guests of several engines have one uid where the service is not root; so they are told apart by their ancestors.
+    """
+    if not process.inner:
+        return False
+    while int(process.parent) not in (0, 1, os.getpid()):
+        parent = all_of_them.get(int(process.parent))
+        if parent is None or parent.name in _ADOPTERS:
+            break
+        if not parent.inner and parent.name != "bwrap":
+            return False
+        process = parent
+    return True
 
 
 def _groups() -> dict[str, int]:

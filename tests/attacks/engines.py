@@ -21,6 +21,7 @@ from typing import Any
 import canaries
 import census
 import weakened
+from here import PACE, paced
 from payload import Payload
 
 from sandbox import Config, InputFile, Job, LayerMissing, Limits, Result, Sandbox, SandboxError
@@ -183,15 +184,16 @@ def _job(code: str, language: str, payload: Payload | None = None, **changed: An
     said = payload.said if payload else {}
     numbers = f"NUMBERS = {dict(MACHINES[os.uname().machine].numbers)!r}\n"
     calls = (InputFile("calls.py", (numbers + _CALLS.read_text()).encode()),) if "from calls import" in code else ()
-    limits = {"wall_seconds": 20.0, **(payload.limits() if payload else {}), **changed.get("limits", {})}
+    own = {**(payload.limits() if payload else {}), **changed.get("limits", {})}
+    limits = Limits(**{"wall_seconds": 20.0, **own})
     return Job(
         code=code * changed.get("times", 1),
         language=language,
         stdin=bytes(int(said.get("stdin", "0"))),
-        env={**_bench.canary.environment, **changed.get("env", {})},
+        env={**_bench.canary.environment, **changed.get("env", {}), "PACE": str(PACE)},
         files=calls,
         collect=tuple(said.get("collect", "").split()),
-        limits=Limits(**limits),
+        limits=paced(limits) if "paced" in said or not {"wall_seconds", "cpu_seconds"} & own.keys() else limits,
         launcher=Launcher.COLD if _bench.kind.launcher is Launcher.COLD else Launcher.AUTO,
     )
 

@@ -11,6 +11,8 @@ differs                        no two of these runs may print the same
 alone                          it takes so much of the machine that others beside it would get another verdict
 files, skipped                 the names of all files returned; reasons that must be among the skipped
 meters, machines               where it is meant to run: ``cgroup watch``, and any, where nothing is said
+paced                          its deadlines are longer on a slow kernel, by the factor that it finds in ``PACE``: where
+                               others' are not, as these are measured against the doses in their programs
 absent                         ``uml``, where user-mode Linux has nothing of what it tries
 open                           why it succeeds today: the test must fail, and says so when it no longer does
 =============================  ========================================================================================
@@ -35,6 +37,8 @@ import os
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+
+from here import METERS
 
 FOLDER = Path(__file__).with_name("payloads")
 LANGUAGES = {".py": "python", ".sh": "bash"}
@@ -66,7 +70,8 @@ class Payload:
     def said(self) -> dict[str, str]:
         """What its header says for this meter."""
         lines = self.path.read_text(encoding="utf-8").partition("\n\n")[0].splitlines()
-        said = dict(line.removeprefix("# ").split(": ", 1) if ": " in line else (line[2:-1], "") for line in lines)
+        pairs = (line.removeprefix("# ").partition(":") for line in lines)
+        said = {key: value.removeprefix(" ") for key, _, value in pairs}
         own = {key.removesuffix("-watch"): value for key, value in said.items() if key.endswith("-watch")}
         return {**said, **(own if self.meter == "watch" else {})}
 
@@ -100,9 +105,9 @@ class Payload:
 
     @property
     def has_control(self) -> bool:
-        """Whether it has one to run: under the watch only where that is another one than under groups."""
+        """Whether it has one to run: under another meter only where it is another one."""
         other = "control-watch" in self.said or self.control[0] == "limits" or self.said.get("meters") == "watch"
-        return self.control[0] != "none" and (self.meter == "cgroup" or other)
+        return self.control[0] != "none" and (self.meter == METERS[0] or other)
 
     @property
     def freed(self) -> tuple[str, str]:

@@ -8,7 +8,8 @@ from typing import Any
 
 import bpf
 import pytest
-from campaign import LAUNCHERS, METERS, Attacks
+from campaign import LAUNCHERS, Attacks
+from here import METERS
 from payload import FOLDER, UML, Payload
 from test_payloads import MACHINE, filtered_or_allowed
 
@@ -20,7 +21,7 @@ ARGUMENTS = [(1 << 64) - 1] * 6
 NAMES = {number: name for name, number in MACHINES[MACHINE].numbers.items()}
 # Linux lets these two through past every filter (__secure_computing, since 6.14 and 6.18): they are a traced program's.
 PAST_EVERY_FILTER = {"uretprobe", "uprobe"}
-ALL_CALLS = Payload(FOLDER / "every_call.py", "cgroup")
+ALL_CALLS = Payload(FOLDER / "every_call.py", METERS[0])
 CASES = [
     pytest.param(Payload(FOLDER / "every_call.py", meter), launcher, id=f"{meter}-{launcher}")
     for meter in METERS

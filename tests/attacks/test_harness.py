@@ -17,6 +17,7 @@ import canaries
 import census
 import pytest
 from engines import Kind
+from here import METERS
 
 from sandbox import LayerMissing, Sandbox
 from sandbox.model import Launcher
@@ -29,7 +30,7 @@ def box(runtimes_dir: Path | None) -> Iterator[Sandbox]:
     """Give an engine that does nothing."""
     with contextlib.ExitStack() as scope:
         state_dir = Path(scope.enter_context(tempfile.TemporaryDirectory(prefix="fumehood-attacks-")))
-        config = Kind("cgroup", Launcher.COLD, SERIAL, runtimes_dir).config(state_dir)
+        config = Kind(METERS[0], Launcher.COLD, SERIAL, runtimes_dir).config(state_dir)
         try:
             yield scope.enter_context(Sandbox(config))
         except LayerMissing as missing:

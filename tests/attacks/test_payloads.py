@@ -16,8 +16,9 @@ from typing import Any
 
 import bpf
 import pytest
-from campaign import LAUNCHERS, METERS, Attacks
+from campaign import LAUNCHERS, Attacks
 from engines import Outcome
+from here import METERS
 from payload import FOLDER, LANGUAGES, WALLS, Payload, payloads
 
 from sandbox import Result, Status
@@ -166,7 +167,7 @@ def calls_of(outcome: Outcome) -> list[tuple[str, int, list[int], str]]:
     return [call for result in outcome.results if isinstance(result, Result) for call in calls(result)]
 
 
-@pytest.mark.parametrize("payload", [each for each in ALL if each.meter == "cgroup"], ids=lambda each: each.name)
+@pytest.mark.parametrize("payload", [each for each in ALL if each.meter == METERS[0]], ids=lambda each: each.name)
 def test_payload_says_what_it_wants(payload: Payload) -> None:
     """Its aim, the wall it runs against, what must become of it, and what would let it through."""
     said = payload.said

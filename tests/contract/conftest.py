@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from faces import Api, Http, Runner, served
+from here import METERS
 
 from sandbox import Config, Launcher, Sandbox
 from sandbox.config import WarmConfig
@@ -24,13 +25,10 @@ if TYPE_CHECKING:
 NO_CGROUP = "/fumehood-has-no-such-group"
 
 # The one list that every behaviour is run over: face, launcher, meter. A way that is not here is not tested.
-WAYS = (
-    ("api", Launcher.COLD, "cgroup"),
-    ("api", Launcher.COLD, "watch"),
-    ("http", Launcher.COLD, "cgroup"),
-    ("api", Launcher.WARM, "cgroup"),
-    ("api", Launcher.WARM, "watch"),
-    ("http", Launcher.WARM, "cgroup"),
+WAYS = tuple(
+    (face, launcher, meter)
+    for launcher in (Launcher.COLD, Launcher.WARM)
+    for face, meter in (*(("api", meter) for meter in METERS), ("http", METERS[0]))
 )
 
 
@@ -104,13 +102,13 @@ def runner(
     return Api(box, launcher) if face == "api" else Http(box, launcher, client(meter))
 
 
-@pytest.fixture(params=("cgroup", "watch"))
+@pytest.fixture(params=METERS)
 def box(request: pytest.FixtureRequest, engine: Callable[..., Sandbox]) -> Sandbox:
     """Give an engine without fork servers, with each kind of meter, for what only its Python face shows."""
     return engine(request.param, warm=False)
 
 
-@pytest.fixture(params=("cgroup", "watch"))
+@pytest.fixture(params=METERS)
 def warm_box(request: pytest.FixtureRequest, engine: Callable[..., Sandbox]) -> Sandbox:
     """Give the engine with fork servers, with each kind of meter."""
     return engine(request.param)

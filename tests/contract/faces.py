@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from here import paced
+
 from sandbox import (
     Cancel,
     Job,
@@ -172,6 +174,7 @@ class Http:
 
 
 def _asking(launcher: Launcher, job: Job) -> Job:
+    job = replace(job, limits=paced(job.limits))
     return replace(job, launcher=Launcher.COLD) if launcher is Launcher.COLD else job
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from cases import Case, bash, error, python
 from faces import Runner
+from here import IPV6, PACE
 
 from sandbox import Job, Limits, Status
 
@@ -223,13 +224,13 @@ def test_usage_is_what_was_spent(runner: Runner) -> None:
     """Wall and CPU time of a run that sleeps and one that works, memory and processes of one that takes some."""
     watched = runner.box.host.meter_kind == "watch"
     nothing = numbers(runner, "")
-    assert 0 < nothing.wall_seconds < 2
-    assert 0 <= nothing.cpu_seconds < 0.5
+    assert 0 < nothing.wall_seconds < 2 * PACE
+    assert 0 <= nothing.cpu_seconds < 0.5 * PACE
     sleeping = numbers(runner, "import time; time.sleep(0.5)")
-    assert 0.5 <= sleeping.wall_seconds < 3
-    assert sleeping.cpu_seconds < 0.3
+    assert 0.5 <= sleeping.wall_seconds < 3 * PACE
+    assert sleeping.cpu_seconds < 0.3 * PACE
     working = numbers(runner, "import time\nwhile time.process_time() < 0.5: pass")
-    assert (0.4 if watched else 0.49) <= working.cpu_seconds < 1.5
+    assert (0.4 if watched else 0.49) <= working.cpu_seconds < 1.5 * PACE
     holding = numbers(runner, "import time; x = b'x' * (64 << 20); time.sleep(0.3)")
     assert 64 << 20 <= holding.peak_memory_bytes < 128 << 20
     many = numbers(runner, "import os, time\nfor _ in range(5):\n  if not os.fork(): time.sleep(9)\ntime.sleep(0.3)")
@@ -297,15 +298,16 @@ def test_no_network_is_none_at_all(runner: Runner, tmp_path: Path) -> None:
 
 def test_sockets_work_within_the_run(runner: Runner) -> None:
     """Loopback, its IPv6 form, UNIX and abstract sockets are there between the guest's own processes."""
+    families = ["(2, ('127.0.0.1', 0))", "(1, '/tmp/s')", "(1, '\\0s')", *(["(10, ('::1', 0))"] if IPV6 else [])]
     code = (
         "import os, socket\n"
-        "for f, a in ((2, ('127.0.0.1', 0)), (10, ('::1', 0)), (1, '/tmp/s'), (1, '\\0s')):\n"
+        f"for f, a in ({', '.join(families)}):\n"
         "    s = socket.socket(f); s.bind(a); s.listen()\n"
         "    if os.fork() == 0:\n"
         "        c = socket.socket(f); c.connect(s.getsockname()); c.sendall(b'hi'); os._exit(0)\n"
         "    print(s.accept()[0].recv(9))"
     )
-    assert runner.run(Job(code=code)).stdout == "b'hi'\n" * 4
+    assert runner.run(Job(code=code)).stdout == "b'hi'\n" * len(families)
 
 
 def test_init_has_no_power_left_and_a_filter_of_its_own(runner: Runner) -> None:

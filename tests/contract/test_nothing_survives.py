@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from here import METERS
 from patience import within
 
 from sandbox import Cancel, Config, Job, JobRefused, Limits, OnOutputLimit, Sandbox, SetupError, Status, claim
@@ -213,7 +214,7 @@ box.run(Job(code=sys.stdin.read(), limits=Limits(wall_seconds=60)))
 """
 
 
-@pytest.mark.parametrize("meter", ["cgroup", "watch"])
+@pytest.mark.parametrize("meter", METERS)
 @pytest.mark.parametrize(
     "ends",
     ["signal.pause()", "while True: pass", "while True:\n  try: os.fork()\n  except OSError: pass"],

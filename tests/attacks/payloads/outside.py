@@ -17,7 +17,10 @@ for target in (
     ("2001:db8::1", 80),
 ):
     for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
-        probe = socket.socket(socket.AF_INET6 if ":" in target[0] else socket.AF_INET, kind)
+        try:
+            probe = socket.socket(socket.AF_INET6 if ":" in target[0] else socket.AF_INET, kind)
+        except OSError:  # not every kernel has IPv6
+            continue
         probe.settimeout(0.2)
         answer = probe.connect_ex(target)
         if answer not in (errno.ENETUNREACH, errno.EADDRNOTAVAIL):
