@@ -15,6 +15,8 @@ from sandbox import Limits
 
 METERS = tuple(os.environ.get("FUMEHOOD_TEST_METERS", "cgroup watch").split())
 IPV6 = Path("/proc/net/if_inet6").exists()
+FILTERED = "\nSeccomp:\t2" in Path("/proc/self/status").read_text(encoding="utf-8", errors="replace")
+"""Whether we are under a filter ourselves, as in a container: it refuses what guests may not, too."""
 PACE = max(1.0, float(os.environ.get("FUMEHOOD_PACE", "1")))
 _MOST_WALL_SECONDS = 300.0  # the engine's default ceilings
 _MOST_CPU_SECONDS = 600.0

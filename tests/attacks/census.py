@@ -91,12 +91,13 @@ class _Process(NamedTuple):
 
 
 def _is_guest_of_ours(process: _Process, all_of_them: dict[int, _Process]) -> bool:
-    """Whether it is in a pid namespace that this process made, or that nobody has any more.
+    """Whether it is in a pid namespace that this process made, or that nobody has any more, or is nobody's child.
 
     Guests of several engines have one uid where the service is not root; so they are told apart by their ancestors.
+    Of our own processes one may be a child of process 1, too: but that one always.
     """
     if not process.inner:
-        return False
+        return process.parent == "1"  # who had no namespace of its own, and whose parent is dead
     while int(process.parent) not in (0, 1, os.getpid()):
         parent = all_of_them.get(int(process.parent))
         if parent is None or parent.name in _ADOPTERS:

@@ -198,10 +198,14 @@ def _job(code: str, language: str, payload: Payload | None = None, **changed: An
     )
 
 
-def _clear(box: Sandbox) -> None:
-    """End what a run has left that nothing ended."""
+def _living(box: Sandbox) -> set[int]:
     uids = range(box.config.uid_base, box.config.uid_base + box.config.slots)
-    for pid in census.living(uids if box.host.as_root else range(0)):
+    return set(census.living(uids if box.host.as_root else range(0)))
+
+
+def _clear(box: Sandbox, before: set[int]) -> None:
+    """End what a run has left that nothing ended."""
+    for pid in _living(box) - before:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
 
@@ -213,8 +217,9 @@ def _controls(payloads: list[Payload]) -> dict[Payload, Outcome]:
     with _engine_without(layer if word == "without" else "") as box:
         for payload in payloads:
             standing = census.take(box) if payload.freed[0] == "left" else None
+            before = _living(box)
             done[payload] = _outcome(box, payload, standing, **_changes(payload))
-            _clear(box)
+            _clear(box, before)
     return done
 
 

@@ -18,7 +18,7 @@ import bpf
 import pytest
 from campaign import LAUNCHERS, Attacks
 from engines import Outcome
-from here import METERS
+from here import FILTERED, METERS
 from payload import FOLDER, LANGUAGES, WALLS, Payload, payloads
 
 from sandbox import Result, Status
@@ -113,6 +113,9 @@ def test_its_control_gets_through(
         uncontrolled[controlled.name] = {name: answer for name, _, _, answer in made if same[name]}
         return
     word, text = controlled.freed
+    if FILTERED and "seccomp" in controlled.control[1] and not any("ESCAPED" in told(each) for each in outcome.results):
+        uncontrolled[controlled.name] = {"all": "our own filter refuses it too"}
+        return
     shown = "\n".join(map(told, outcome.results))
     match word:
         case "says":
