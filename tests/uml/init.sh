@@ -26,7 +26,14 @@ mount --bind /run/kept "$root"
 mount -t cgroup2 cgroup2 /sys/fs/cgroup
 ip link set lo up 2>/dev/null
 
-cd "$root" && "$python" -m pytest -p no:cacheprovider --color=no "$@"
+cd "$root"
+# The shortest deadline of the suites, 0.3 s, is to be as long as four interpreters need to start, one after the other.
+seconds=$("$python" tests/uml/probe.py)
+FUMEHOOD_PACE=$(echo "$seconds" | awk '{ pace = 4 * $1 / 0.3; printf "%.1f", (pace > 1 ? pace : 1) }')
+export FUMEHOOD_PACE
+echo "an interpreter starts in $seconds s here: deadlines are $FUMEHOOD_PACE times as long"
+echo "absent from this kernel: x32, int 0x80, Landlock"
+PYTHONPATH=tests "$python" -m pytest -p no:cacheprovider --color=no "$@"
 echo $? >&3
 exec 3>&-
 sync

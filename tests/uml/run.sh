@@ -5,6 +5,7 @@
 #   PYTHON=python3 tests/uml/run.sh tests/sandbox/confine [pytest options]
 #
 # hostfs writes to the real disk, so everything that the tests write goes to a tmpfs inside; see init.sh.
+# That kernel starts a process many times slower than the machine: it is measured, and deadlines follow (tests/here.py).
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -12,7 +13,10 @@ kernel=${UML_KERNEL:-linux.uml}
 python=$(command -v "${PYTHON:-python3}")
 root=$(cd "$here/../.." && pwd)
 scratch=$(mktemp -d)
+booted=
 trap 'rm -rf "$scratch"' EXIT
+# It stops for no softer signal, and its helpers do not end with it.
+trap '[ -z "$booted" ] || kill -KILL -- "-$booted"; exit 143' INT TERM HUP
 
 # The kernel's command line cannot carry arguments with blanks; a file can, and its name can.
 {
@@ -20,6 +24,9 @@ trap 'rm -rf "$scratch"' EXIT
     for argument in "$@"; do printf '%s\n' "$argument"; done
 } >"$scratch/arguments"
 
-TMPDIR=${UML_MEMORY_DIR:-/dev/shm} "$kernel" mem="${UML_MEMORY:-1G}" rootfstype=hostfs rw quiet loglevel=2 \
-    "uml_dir=$scratch" con=null con0=fd:0,fd:1 "init=$here/init.sh" "FUMEHOOD_UML=$scratch/arguments" </dev/null
+TMPDIR=${UML_MEMORY_DIR:-/dev/shm} setsid "$kernel" mem="${UML_MEMORY:-3G}" rootfstype=hostfs rw quiet loglevel=2 \
+    "uml_dir=$scratch" con=null con0=fd:0,fd:1 "init=$here/init.sh" "FUMEHOOD_UML=$scratch/arguments" </dev/null &
+booted=$!
+wait "$booted" || :
+booted=
 exit "$(cat "$scratch/status" 2>/dev/null || echo 70)"
