@@ -14,6 +14,9 @@ from pathlib import Path
 from sandbox import Limits
 
 METERS = tuple(os.environ.get("FUMEHOOD_TEST_METERS", "cgroup watch").split())
+_MOUNTS = [line.split() for line in Path("/proc/mounts").read_text(encoding="utf-8", errors="replace").splitlines()]
+V2 = not any(kind == "cgroup" and "memory" in options.split(",") for _, _, kind, options, *_ in _MOUNTS)
+"""Whether the memory controller is one of version 2, where there is any."""
 IPV6 = Path("/proc/net/if_inet6").exists()
 FILTERED = "\nSeccomp:\t2" in Path("/proc/self/status").read_text(encoding="utf-8", errors="replace")
 """Whether we are under a filter ourselves, as in a container: it refuses what guests may not, too."""

@@ -78,7 +78,7 @@ def living(uids: range) -> dict[int, str]:
         pid: each.name
         for pid, each in found.items()
         if each.state not in "ZX"
-        and (int(each.uid) in uids or (not uids and int(each.uid) == os.geteuid() and _is_guest_of_ours(each, found)))
+        and (int(each.uid) in uids or (not uids and int(each.uid) == os.geteuid() and _is_guest_of_ours(pid, found)))
     }
 
 
@@ -90,14 +90,15 @@ class _Process(NamedTuple):
     inner: str
 
 
-def _is_guest_of_ours(process: _Process, all_of_them: dict[int, _Process]) -> bool:
+def _is_guest_of_ours(pid: int, all_of_them: dict[int, _Process]) -> bool:
     """Whether it is in a pid namespace that this process made, or that nobody has any more, or is nobody's child.
 
     Guests of several engines have one uid where the service is not root; so they are told apart by their ancestors.
     Of our own processes one may be a child of process 1, too: but that one always.
     """
+    process = all_of_them[pid]
     if not process.inner:
-        return process.parent == "1"  # who had no namespace of its own, and whose parent is dead
+        return process.parent == "1" and _is_not_anothers(pid)  # it had no namespace of its own, and its parent is dead
     while int(process.parent) not in (0, 1, os.getpid()):
         parent = all_of_them.get(int(process.parent))
         if parent is None or parent.name in _ADOPTERS:
@@ -105,6 +106,14 @@ def _is_guest_of_ours(process: _Process, all_of_them: dict[int, _Process]) -> bo
         if not parent.inner and parent.name != "bwrap":
             return False
         process = parent
+    return int(process.parent) == os.getpid() or _is_not_anothers(pid)
+
+
+def _is_not_anothers(pid: int) -> bool:
+    """Whether no other engine's job is named in its environment."""
+    with contextlib.suppress(OSError):
+        words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+        return not any(word.startswith(b"ENGINE=") for word in words) or f"ENGINE={os.getpid()}".encode() in words
     return True
 
 

@@ -17,7 +17,8 @@ absent                         ``uml``, where user-mode Linux has nothing of wha
 open                           why it succeeds today: the test must fail, and says so when it no longer does
 =============================  ========================================================================================
 
-``KEY-watch`` is said of the engine without cgroups. A payload that got what it wanted prints ``ESCAPED``; one that
+``KEY-watch`` is said of the engine without cgroups, ``KEY-v2`` of one with those of version 2, ``KEY-uml`` of
+user-mode Linux. A payload that got what it wanted prints ``ESCAPED``; one that
 makes bare system calls prints every answer (:mod:`calls`).
 
 =============================  ========================================================================================
@@ -34,11 +35,12 @@ freed                          what then shows that it got through, where it is 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from here import METERS
+from here import METERS, V2
 
 FOLDER = Path(__file__).with_name("payloads")
 LANGUAGES = {".py": "python", ".sh": "bash"}
@@ -72,8 +74,19 @@ class Payload:
         lines = self.path.read_text(encoding="utf-8").partition("\n\n")[0].splitlines()
         pairs = (line.removeprefix("# ").partition(":") for line in lines)
         said = {key: value.removeprefix(" ") for key, _, value in pairs}
-        own = {key.removesuffix("-watch"): value for key, value in said.items() if key.endswith("-watch")}
-        return {**said, **(own if self.meter == "watch" else {})}
+        for where in self._where:
+            said |= {key.removesuffix(where): value for key, value in said.items() if key.endswith(where)}
+        return said
+
+    @property
+    def _where(self) -> Iterator[str]:
+        """Give the endings of keys that are meant for this meter here."""
+        if self.meter == "watch":
+            yield "-watch"
+        elif V2:
+            yield "-v2"
+        if UML:
+            yield "-uml"
 
     @property
     def code(self) -> str:

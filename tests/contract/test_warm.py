@@ -268,13 +268,16 @@ def test_a_run_tells_how_long_its_spawn_took(warm_box: Sandbox) -> None:
 def test_a_server_that_nobody_uses_is_let_go_and_comes_back(small: Callable[..., Sandbox]) -> None:
     """All but the smallest one."""
     box = small(idle_seconds=0.2)
-    box._zygotes._nests[1]._wake.set()
-    time.sleep(0.5)
-    box._zygotes._nests[1]._wake.set()
-    assert within(SOON_SECONDS, lambda: [server["up"] for server in box.warmth] == [True, False]), box.warmth
+
+    def is_let_go() -> bool:
+        box._zygotes._nests[1]._wake.set()  # or it looks again in a while
+        return [server["up"] for server in box.warmth] == [True, False]
+
+    assert within(SOON_SECONDS, is_let_go), box.warmth
     before = box.warmth[1]["started"]
     assert box.run(Job(code="import json; print(json.dumps(1))")).stdout == "1\n"
-    assert within(SOON_SECONDS, lambda: box.warmth[1]["started"] > before)  # where it is slow, it is soon idle again
+    # Where a start takes longer than it may be idle here, it is let go of at once: so it is counted, not seen.
+    assert within(SOON_SECONDS, lambda: box.warmth[1]["started"] > before)
 
 
 def test_the_smallest_server_that_has_the_imports_is_chosen(small: Callable[..., Sandbox]) -> None:

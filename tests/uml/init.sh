@@ -32,7 +32,7 @@ seconds=$("$python" tests/uml/probe.py)
 FUMEHOOD_PACE=$(echo "$seconds" | awk '{ pace = 4 * $1 / 0.3; printf "%.1f", (pace > 1 ? pace : 1) }')
 export FUMEHOOD_PACE
 echo "an interpreter starts in $seconds s here: deadlines are $FUMEHOOD_PACE times as long"
-echo "absent from this kernel: x32, int 0x80, Landlock"
+echo "absent from this kernel: x32, int 0x80, Landlock, IPv6"
 PYTHONPATH=tests "$python" -m pytest -p no:cacheprovider --color=no "$@"
 echo $? >&3
 exec 3>&-

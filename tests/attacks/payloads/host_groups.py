@@ -2,6 +2,7 @@
 # wall: cgroupns
 # expect: ok
 # control: without cgroupns
+# control-uml: none, the tests are at the top of its hierarchy
 
 import os
 

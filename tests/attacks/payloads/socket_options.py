@@ -3,6 +3,7 @@
 # limits: memory_bytes=33554432
 # wall: seccomp: and the option quota of the run's own network
 # control: without seccomp, socket-quota
+# absent: uml
 
 import socket
 import struct

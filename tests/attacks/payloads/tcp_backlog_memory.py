@@ -1,5 +1,6 @@
 # aim: keep memory in connections that nobody has accepted and whose other ends are closed
 # expect: memory_limit
+# paced: how fast sockets are filled is the kernel's affair
 # limits: memory_bytes=33554432 wall_seconds=15 open_files=512
 # hits: memory
 # wall: meter: the service looks at what waits unaccepted

@@ -1,6 +1,8 @@
 # aim: keep memory in TCP buffers on our own loopback
 # expect: ok
 # expect-watch: memory_limit
+# expect-v2: memory_limit
+# paced: how fast sockets are filled is the kernel's affair
 # limits: memory_bytes=33554432 wall_seconds=10
 # wall: meter: of version 1 memory.kmem.tcp
 # control: without meter

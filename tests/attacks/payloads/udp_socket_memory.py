@@ -1,6 +1,7 @@
 # aim: keep memory in UDP buffers on our own loopback
 # expect: any
 # expect-watch: memory_limit
+# paced: how fast sockets are filled is the kernel's affair
 # limits: memory_bytes=33554432 wall_seconds=10 open_files=512
 # wall: meter: of version 1 memory.kmem.tcp, which then counts all inet sockets
 # control: without meter
