@@ -58,10 +58,11 @@ lock:  ## make requirements/*.txt anew from *.in (UPGRADE=1 moves the pins)
 	@python=$$(sh deploy/setup/find-python.sh) && "$$python" -E -s deploy/setup/lock.py $(if $(UPGRADE),--upgrade)
 
 image:  ## build the container image (ENGINE=podman for podman)
-	ENGINE=$(ENGINE) sh deploy/image/build.sh
+	ENGINE="$(ENGINE)" sh deploy/image/build.sh
 
-test-image:  ## run a snippet in the built image, over HTTP
-	ENGINE=$(ENGINE) sh deploy/image/smoke.sh
+test-image:  ## run snippets over HTTP, contract and attacks in the built image, as its own user (SUBSET=1: what CI runs)
+	ENGINE="$(ENGINE)" sh deploy/image/smoke.sh
+	ENGINE="$(ENGINE)" sh deploy/image/suites.sh $(if $(SUBSET),-p subset) $(ARGS)
 
 clean:  ## remove what was made in this folder; runtimes outside it are shared and stay
 	rm -rf .venv .state .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis dist build

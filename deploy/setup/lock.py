@@ -10,7 +10,7 @@ from pathlib import Path
 from programs import install, run
 
 _REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements"
-_ORDER = ("lock", "service", "dev", "guest", "bubblewrap", "sbom")  # dev repeats the pins of service
+_ORDER = ("lock", "service", "dev", "suites", "guest", "bubblewrap", "sbom")  # suites has pins of dev, dev of service
 
 
 def main() -> None:
