@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import re
 import threading
@@ -19,10 +20,8 @@ _LOOKS = 50  # a second of them. Counted, not timed: where the machine starves w
 _PAUSE_SECONDS = 0.02
 _SHARED = ("/tmp", "/var/tmp", "/dev/shm", "/run")  # where a guest's uid could leave something
 _SYSTEM_V = ("shm", "sem", "msg")
-_STATUS = re.compile(
-    r"Name:\t(.*)\n(?:.*\n)*?State:\t(.).*\n(?:.*\n)*?PPid:\t(\d+)\n(?:.*\n)*?Uid:\t(\d+).*\n(?:.*\n)*?NSpid:\t\d+(.*)"
-)
-_ADOPTERS = ("systemd", "init")  # beside process 1, of who is not a child of anybody any more
+_STATUS = re.compile(r"Name:\t(.*)\n(?:.*\n)*?State:\t(.).*\n(?:.*\n)*?PPid:\t(\d+)\n(?:.*\n)*?Uid:\t(\d+)")
+_PR_SET_CHILD_SUBREAPER = 36
 
 
 @dataclass(frozen=True)
@@ -69,7 +68,7 @@ def difference(box: Sandbox, standing: Census) -> str:
 
 
 def living(uids: range) -> dict[int, str]:
-    """Give pid and name of the living processes of these uids; where those are ours, of our inner pid namespaces."""
+    """Give pid and name of the living processes of these uids; without uids, of those below this process."""
     found = {}
     for pid in filter(str.isdigit, os.listdir("/proc")):  # noqa: PTH208 - once for each payload, of all there are
         with contextlib.suppress(OSError, AttributeError), open(f"/proc/{pid}/status", errors="replace") as file:  # noqa: PTH123
@@ -77,8 +76,7 @@ def living(uids: range) -> dict[int, str]:
     return {
         pid: each.name
         for pid, each in found.items()
-        if each.state not in "ZX"
-        and (int(each.uid) in uids or (not uids and int(each.uid) == os.geteuid() and _is_guest_of_ours(pid, found)))
+        if each.state not in "ZX" and (int(each.uid) in uids or (not uids and _is_below_us(each, found)))
     }
 
 
@@ -87,34 +85,23 @@ class _Process(NamedTuple):
     state: str
     parent: str
     uid: str
-    inner: str
 
 
-def _is_guest_of_ours(pid: int, all_of_them: dict[int, _Process]) -> bool:
-    """Whether it is in a pid namespace that this process made, or that nobody has any more, or is nobody's child.
-
-    Guests of several engines have one uid where the service is not root; so they are told apart by their ancestors.
-    Of our own processes one may be a child of process 1, too: but that one always.
-    """
-    process = all_of_them[pid]
-    if not process.inner:
-        return process.parent == "1" and _is_not_anothers(pid)  # it had no namespace of its own, and its parent is dead
-    while int(process.parent) not in (0, 1, os.getpid()):
-        parent = all_of_them.get(int(process.parent))
-        if parent is None or parent.name in _ADOPTERS:
-            break
-        if not parent.inner and parent.name != "bwrap":
+def _is_below_us(process: _Process, all_of_them: dict[int, _Process]) -> bool:
+    """Whether this process is among its ancestors: it adopts whose parent is dead (:func:`adopt_orphans`)."""
+    while int(process.parent) != os.getpid():
+        if int(process.parent) not in all_of_them:
             return False
-        process = parent
-    return int(process.parent) == os.getpid() or _is_not_anothers(pid)
-
-
-def _is_not_anothers(pid: int) -> bool:
-    """Whether no other engine's job is named in its environment."""
-    with contextlib.suppress(OSError):
-        words = Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-        return not any(word.startswith(b"ENGINE=") for word in words) or f"ENGINE={os.getpid()}".encode() in words
+        process = all_of_them[int(process.parent)]
     return True
+
+
+def adopt_orphans() -> None:
+    """Become the parent of every descendant whose own is dead (prctl(2), PR_SET_CHILD_SUBREAPER).
+
+    Where the service is not root, guests of all engines have one uid: they are told apart by their ancestors.
+    """
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def _groups() -> dict[str, int]:

@@ -6,6 +6,7 @@ import contextlib
 import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from campaign import Attacks
@@ -13,13 +14,15 @@ from engines import Engine, Kind
 
 from sandbox.model import Launcher
 
+_OUTPUT = "calls without a control"
 UNCONTROLLED = pytest.StashKey[dict[str, dict[str, str]]]()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def attacks(request: pytest.FixtureRequest, runtimes_dir: Path | None) -> Iterator[Attacks]:
-    """Start the engines, and on them all payloads whose tests were chosen."""
-    params = [item.callspec.params for item in request.session.items if hasattr(item, "callspec")]
+    """Start the engines, and on them all payloads whose tests were chosen in this file."""
+    items = [item for item in request.session.items if item.path == request.path]
+    params = [item.callspec.params for item in items if hasattr(item, "callspec")]
     chosen = [(each["payload"], each["launcher"]) for each in params if {"payload", "launcher"} <= each.keys()]
     controlled = [each["controlled"] for each in params if "controlled" in each]
     with contextlib.ExitStack() as scope:
@@ -46,6 +49,18 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[UNCONTROLLED] = {}
 
 
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Where several processes test, give it to the one that tells."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput[_OUTPUT] = session.config.stash[UNCONTROLLED]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take it."""
+    node.config.stash[UNCONTROLLED] |= getattr(node, "workeroutput", {}).get(_OUTPUT, {})
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
     """List what only the filter's data tests prove here."""
     found = {payload: calls for payload, calls in sorted(config.stash[UNCONTROLLED].items()) if calls}
@@ -59,7 +74,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def engine_of(attacks: Attacks, need: Callable[[bool, str], None]) -> Callable[[str], None]:
     """Skip, or fail where all must be enforced, what needs a meter that is not here."""
 

@@ -117,6 +117,8 @@ _bench = _Bench()
 
 def _start(kind: Kind) -> None:
     scope = _bench.scope = contextlib.ExitStack()
+    if os.geteuid() != 0:
+        census.adopt_orphans()
     _bench.kind = kind
     _bench.canary = scope.enter_context(canaries.laid())  # the service that then starts has it in its environment
     # Not pytest's folder: a guest's uid could not reach it.
@@ -190,7 +192,7 @@ def _job(code: str, language: str, payload: Payload | None = None, **changed: An
         code=code * changed.get("times", 1),
         language=language,
         stdin=bytes(int(said.get("stdin", "0"))),
-        env={**_bench.canary.environment, **changed.get("env", {}), "PACE": str(PACE), "ENGINE": str(os.getpid())},
+        env={**_bench.canary.environment, **changed.get("env", {}), "PACE": str(PACE)},
         files=calls,
         collect=tuple(said.get("collect", "").split()),
         limits=paced(limits) if "paced" in said or not {"wall_seconds", "cpu_seconds"} & own.keys() else limits,
