@@ -9,6 +9,7 @@ CORPORA ?= corpora
 FUZZ_SECONDS ?= 180
 BENCHMARKS := cold warm throughput floor callers fairness memory
 SOAK_SECONDS ?= 3600
+TEST_PROCESSES ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev serve test fuzz test-v2 check bench bench-table soak score lock image test-image clean
@@ -31,8 +32,8 @@ check: setup-dev  ## lint, format, types and import arrows
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-test: check  ## everything `check` does, then the tests (ARGS="-k name" and the like)
-	$(BIN)/pytest $(ARGS)
+test: check  ## everything `check` does, then the tests (ARGS="-k name" and the like; TEST_PROCESSES=0 for a debugger)
+	$(BIN)/pytest --numprocesses $(TEST_PROCESSES) --dist loadfile $(ARGS)
 
 fuzz: setup-dev  ## fuzz wire, paths, HTTP and analysers (FUZZ_SECONDS=180 for all, ARGS="--seed 7")
 	$(BIN)/python tests/fuzz/fuzzing.py $(FUZZ_SECONDS) $(ARGS)
