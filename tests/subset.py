@@ -6,7 +6,7 @@ is the first of ``here.METERS``: control groups under user-mode Linux, the watch
 =====================  ================================================================================================
 the contract           by the meter and one of the launchers, turn and turn about, but the simplest ending of every
                        status by both and over HTTP
-what programs are      a third of the tables that show a guest to be an ordinary program, which are long
+what programs are      a third of the long tables: of the program, of what it finds, of its output
 payloads               all whose wall is the meter itself, and of every other layer and status two; each once by the
                        meter, turn and turn about cold and warm
 controls               one for each way to let a payload through
@@ -33,6 +33,8 @@ _SIMPLEST = ("nothing", "prints", "raises", "wall", "cpu", "memory", "processes"
 _MANY_AT_ONCE = ("test_fifty_at_once", "test_cancelled_at_any_moment", "test_a_flood_of_callers_gets_an_answer_each")
 _OF_A_KIND = 2
 _THIRDS = (
+    "test_output_is_kept_as_the_contract_says",
+    "test_the_guest_finds_what_the_contract_says",
     "test_a_snippet_is_a_program_like_any_other",
     "test_what_programs_need_is_there",
     "test_globs_match_as_pathlib_does",
