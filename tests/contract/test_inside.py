@@ -230,7 +230,7 @@ def test_usage_is_what_was_spent(runner: Runner) -> None:
     assert 0.5 <= sleeping.wall_seconds < 3 * PACE
     assert sleeping.cpu_seconds < 0.3 * PACE
     working = numbers(runner, "import time\nwhile time.process_time() < 0.5: pass")
-    assert (0.4 if watched else 0.49) <= working.cpu_seconds < 1.5 * PACE
+    assert (0.4 if watched or PACE > 1 else 0.49) <= working.cpu_seconds < 1.5 * PACE  # user-mode Linux counts by ticks
     holding = numbers(runner, "import time; x = b'x' * (64 << 20); time.sleep(0.3)")
     assert 64 << 20 <= holding.peak_memory_bytes < 128 << 20
     many = numbers(runner, "import os, time\nfor _ in range(5):\n  if not os.fork(): time.sleep(9)\ntime.sleep(0.3)")
