@@ -9,7 +9,7 @@ CORPORA ?= corpora
 FUZZ_SECONDS ?= 180
 BENCHMARKS := cold warm throughput floor callers fairness memory
 SOAK_SECONDS ?= 3600
-TEST_PROCESSES ?= 2
+TEST_PROCESSES ?= 0
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-dev serve test fuzz test-v2 check bench bench-table soak score lock image test-image clean
@@ -32,13 +32,13 @@ check: setup-dev  ## lint, format, types and import arrows
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 
-test: check  ## everything `check` does, then the tests (ARGS="-k name" and the like; TEST_PROCESSES=0 for a debugger)
+test: check  ## everything `check` does, then the tests (ARGS="-k name" and the like; TEST_PROCESSES=2 for two at once)
 	$(BIN)/pytest --numprocesses $(TEST_PROCESSES) --dist loadfile $(ARGS)
 
 fuzz: setup-dev  ## fuzz wire, paths, HTTP and analysers (FUZZ_SECONDS=180 for all, ARGS="--seed 7")
 	$(BIN)/python tests/fuzz/fuzzing.py $(FUZZ_SECONDS) $(ARGS)
 
-test-v2: setup-dev  ## contract and attacks on a kernel of cgroup v2 alone, user-mode-linux (SUBSET=1: what CI runs of them)
+test-v2: setup-dev  ## contract and attacks on a kernel of cgroup v2 alone, user-mode-linux (SUBSET=1: a part of each)
 	PYTHON="$(CURDIR)/$(BIN)/python" sh tests/uml/suites.sh $(if $(SUBSET),-p subset) $(ARGS)
 
 bench: setup-dev  ## run the benchmarks; JSON lines on standard output (ARGS=--quick for a smoke test)
@@ -49,7 +49,7 @@ bench-table: setup-dev  ## run the benchmarks and put their tables into docs/per
 	$(MAKE) --no-print-directory -s bench >.state/bench.jsonl
 	$(BIN)/python benchmarks/table.py .state/bench.jsonl docs/performance.md
 
-soak: setup-dev  ## an hour of honest and hostile callers: nothing wrong, nothing left, memory flat (SOAK_SECONDS=300 in CI)
+soak: setup-dev  ## an hour of honest and hostile callers: nothing wrong, nothing left, memory flat (SOAK_SECONDS=300 for five minutes)
 	@$(BIN)/python benchmarks/soak.py --seconds $(SOAK_SECONDS) $(ARGS)
 
 score: setup-dev  ## hold the analyser against checkouts of other tools below CORPORA=DIR; writes docs/analysis-quality.md
@@ -61,7 +61,7 @@ lock:  ## make requirements/*.txt anew from *.in (UPGRADE=1 moves the pins)
 image:  ## build the container image (ENGINE=podman for podman)
 	ENGINE="$(ENGINE)" sh deploy/image/build.sh
 
-test-image:  ## run snippets over HTTP, contract and attacks in the built image, as its own user (SUBSET=1: what CI runs)
+test-image:  ## run snippets over HTTP, contract and attacks in the built image, as its own user (SUBSET=1: a part of each)
 	ENGINE="$(ENGINE)" sh deploy/image/smoke.sh
 	ENGINE="$(ENGINE)" sh deploy/image/suites.sh $(if $(SUBSET),-p subset) $(ARGS)
 

@@ -231,9 +231,11 @@ class _Watchman:
 
     def _on_word(self, message: dict[str, Any]) -> None:
         ((word, told),) = message.items()
-        if word == "failed":
+        if word == "failed" and self._cause is not None and self._over is None:
+            self._done = {"skipped": [], "disk_full": False}  # it was ended before it had begun: by us
+        elif word == "failed":
             raise SetupError.told(told)
-        if word == "over" and self._over is None:
+        elif word == "over" and self._over is None:
             self._over = {
                 "status": int(_within(told["status"], _HIGHEST_STATUS)),
                 "cpu_seconds": float(_within(told["cpu_seconds"], _LARGEST)),

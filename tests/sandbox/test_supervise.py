@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from io import FileIO
@@ -180,6 +181,17 @@ def test_a_failed_step_is_told_by_its_name(stage: Stage) -> None:
     stage.say({"failed": {"step": "guest: exec", "errno": 2, "detail": "bash"}})
     with pytest.raises(SetupError, match="guest: exec: No such file or directory: bash"):
         supervise(stage.child, PLAN)
+
+
+def test_a_guest_that_we_ended_before_it_had_begun_has_our_cause(stage: Stage) -> None:
+    """Init misses it, and says so; but who ended it is no mystery, and no failure of ours."""
+    plan = _limited(wall_seconds=0.05)
+    failed = {"failed": {"step": "init: the guest has begun", "errno": 104, "detail": ""}}
+    with ThreadPoolExecutor(1) as other:
+        under_way = other.submit(supervise, stage.child, plan)
+        os.waitid(os.P_PIDFD, stage.child.guest, os.WEXITED | os.WNOWAIT)
+        stage.say(failed)
+        assert (under_way.result().cause, under_way.result().wait_status) == (Cause.WALL, None)
 
 
 def test_an_init_that_is_gone_is_our_failure(stage: Stage) -> None:

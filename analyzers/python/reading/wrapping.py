@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 
 from analyzers.patterns import lazy
 from analyzers.python.reading.patches import Mended, Patch
+from analyzers.python.tokens import code_only
 from analyzers.quiet import no_warnings
 
 _FENCE = lazy(r"[ \t>]*(?:```+|~~~+)[ \t]*([\w+#.-]*)")
