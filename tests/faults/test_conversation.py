@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -67,8 +68,18 @@ def settled(box: Sandbox) -> Iterator[Sandbox]:
     before = len(list(Path("/proc/self/fd").iterdir()))
     yield box
     until(lambda: box.warmth[0]["waiting"] == 1)
-    until(lambda: len(below()) == len(below(box.warmth[0]["pid"])) + 1)
+    until(lambda: len(of_engine(box)) == len(below(box.warmth[0]["pid"])) + 1)
     until(lambda: len(list(Path("/proc/self/fd").iterdir())) <= before)
+
+
+def of_engine(box: Sandbox) -> list[psutil.Process]:
+    """Give the bwraps of this engine and all that is in them: those of other tests' engines may still be there."""
+    found = []
+    for each in psutil.Process().children():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if any(str(box.config.state_dir) in word for word in each.cmdline()):
+                found += [each, *below(each.pid)]
+    return found
 
 
 def server_of(process: psutil.Process) -> psutil.Process:
