@@ -7,12 +7,12 @@ PREPARE = python=$$(sh deploy/setup/find-python.sh) && "$$python" -E -s deploy/s
 ENGINE ?= docker
 CORPORA ?= corpora
 FUZZ_SECONDS ?= 180
-BENCHMARKS := cold warm throughput floor callers fairness memory
+BENCHMARKS := cold warm throughput floor callers fairness memory growth
 SOAK_SECONDS ?= 3600
 TEST_PROCESSES ?= 0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-dev serve test fuzz test-v2 check bench bench-table soak score lock image test-image clean
+.PHONY: help setup setup-dev serve test fuzz test-v2 check bench bench-table bench-growth soak score lock image test-image clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z0-9-]*\):.*## */\1\t/p' Makefile | expand -t 14
@@ -48,6 +48,9 @@ bench-table: setup-dev  ## run the benchmarks and put their tables into docs/per
 	@mkdir -p .state
 	$(MAKE) --no-print-directory -s bench >.state/bench.jsonl
 	$(BIN)/python benchmarks/table.py .state/bench.jsonl docs/performance.md
+
+bench-growth: setup-dev  ## see that the service leaks nothing over 20,000 runs
+	@$(BIN)/python benchmarks/growth.py --runs 20000 $(ARGS)
 
 soak: setup-dev  ## an hour of honest and hostile callers: nothing wrong, nothing left, memory flat (SOAK_SECONDS=300 for five minutes)
 	@$(BIN)/python benchmarks/soak.py --seconds $(SOAK_SECONDS) $(ARGS)
