@@ -132,23 +132,31 @@ def _add_keys(parser: argparse.ArgumentParser) -> None:
     create.add_argument("--expires", metavar="WHEN", help="90d, 12h, or 2027-01-31T12:00:00Z; else never")
     create.add_argument("--admin", action="store_true", help="it may read every key's executions")
     create.add_argument("--json", action="store_true", help="print key and settings as JSON")
-    grants = create.add_argument_group("what it may ask for", "else all that the service allows")
+    _add_grants(create.add_argument_group("what it may ask for", "else all that the service allows"))
+    change = actions.add_parser("change", help="change what a key may ask for", allow_abbrev=False)
+    change.add_argument("id", metavar="ID", help="as 'keys list' tells it")
+    change.add_argument("--reset", action="append", default=[], metavar="NAME", help="back to what the service allows")
+    change.add_argument("--json", action="store_true", help="print what is kept of it as JSON")
+    _add_grants(change.add_argument_group("what it may ask for", "what is not named stays"))
+    listed = actions.add_parser("list", help="list the valid keys", allow_abbrev=False)
+    listed.add_argument("--all", action="store_true", help="also those that were revoked or have expired")
+    listed.add_argument("--json", action="store_true", help="print them as JSON")
+    revoke = actions.add_parser("revoke", help="let a key be valid no more", allow_abbrev=False)
+    revoke.add_argument("id", metavar="ID", help="as 'keys list' tells it")
+    for each in (create, change, listed, revoke):
+        _add_config(each)
+
+
+def _add_grants(grants: argparse._ArgumentGroup) -> None:
     grants.add_argument("--concurrency", type=int, metavar="N", help="runs at once")
     grants.add_argument("--queue", type=int, metavar="N", help="runs in line")
     grants.add_argument("--rate-per-minute", type=int, metavar="N", help="runs started")
     grants.add_argument("--limit", action="append", default=[], metavar="NAME=N", help="a ceiling; may be repeated")
     for name, what in (("language", "a language"), ("network", "a kind of network"), ("tool", "a tool")):
         grants.add_argument(f"--{name}", action="append", metavar="NAME", help=f"{what}; may be repeated")
-    grants.add_argument("--launcher", choices=("auto", "cold"), default="auto", help="cold: none of its runs is warm")
-    grants.add_argument("--analysis", choices=("off", "report", "block"), default="off", help="the least before a run")
-    grants.add_argument("--block-at", choices=_SEVERITIES, default="high", help="the highest severity that blocks")
-    listed = actions.add_parser("list", help="list the valid keys", allow_abbrev=False)
-    listed.add_argument("--all", action="store_true", help="also those that were revoked or have expired")
-    listed.add_argument("--json", action="store_true", help="print them as JSON")
-    revoke = actions.add_parser("revoke", help="let a key be valid no more", allow_abbrev=False)
-    revoke.add_argument("id", metavar="ID", help="as 'keys list' tells it")
-    for each in (create, listed, revoke):
-        _add_config(each)
+    grants.add_argument("--launcher", choices=("auto", "cold"), help="cold: none of its runs is warm")
+    grants.add_argument("--analysis", choices=("off", "report", "block"), help="the least before a run")
+    grants.add_argument("--block-at", choices=_SEVERITIES, help="the highest severity that blocks")
 
 
 def _add_audit(parser: argparse.ArgumentParser) -> None:
@@ -177,7 +185,7 @@ _COMMANDS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None]]] = {
     "serve": ("serve HTTP", _add_serve),
     "run": ("run one snippet", _add_run),
     "check": ("analyse files without running them", _add_check),
-    "keys": ("make, list and revoke API keys", _add_keys),
+    "keys": ("make, change, list and revoke API keys", _add_keys),
     "audit": ("list and export who ran what", _add_audit),
     "rules": ("list the analyser's rules, or explain some", _add_rules),
     "doctor": ("prove each layer on this machine", _add_doctor),

@@ -1,8 +1,9 @@
-"""``fumehood keys``: make, list and revoke API keys. A running service knows of it within seconds."""
+"""``fumehood keys``: make, change, list and revoke API keys. A running service knows of it within seconds."""
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import datetime as dt
 import json
 import sys
@@ -27,6 +28,8 @@ def main(args: argparse.Namespace) -> int:
     match args.action:
         case "create":
             return _create(args)
+        case "change":
+            return _change(args)
         case "revoke":
             return with_database(args.config, lambda database: _revoke(database, args.id))
         case _:
@@ -36,13 +39,10 @@ def main(args: argparse.Namespace) -> int:
 def _create(args: argparse.Namespace) -> int:
     now = dt.datetime.now(dt.UTC)
     try:
-        grants = _grants(args)
+        grants = _changed(Grants(), args)
         expires_at = moments.from_now(args.expires, now) if args.expires else None
-    except ValidationError as wrong:
-        lines = [f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in wrong.errors()]
-        return fail("\n".join(lines), USAGE)
     except ValueError as wrong:
-        return fail(str(wrong), USAGE)
+        return fail(_complaint(wrong), USAGE)
     if expires_at is not None and expires_at <= now:
         return fail("expires: that is over already", USAGE)
     if len(args.label) > _LONGEST_LABEL or not args.label.isprintable():
@@ -64,26 +64,59 @@ def _create(args: argparse.Namespace) -> int:
     return with_database(args.config, keep)
 
 
-def _grants(args: argparse.Namespace) -> Grants:
-    limits: dict[str, Any] = {}
+def _change(args: argparse.Namespace) -> int:
+    def change(database: Database) -> int:
+        from fumehood.store import keys as stored
+
+        now = dt.datetime.now(dt.UTC)
+        found = {key.id: key for key in stored.every(database) if key.refused(now) is None}
+        if args.id not in found:
+            return fail(f"there is no valid key {args.id}; 'fumehood keys list' names those there are", FAILED)
+        try:
+            key = dataclasses.replace(found[args.id], grants=_changed(found[args.id].grants, args))
+        except ValueError as wrong:
+            return fail(_complaint(wrong), USAGE)
+        stored.change(database, key.id, key.grants)
+        print(json.dumps(_told(key)) if args.json else "  ".join([key.id, key.label, *_words(key)]))
+        return 0
+
+    return with_database(args.config, change)
+
+
+def _changed(grants: Grants, args: argparse.Namespace) -> Grants:
+    """The grants with what the command line names. Raises ValueError, of which a ValidationError is one."""
+    values = grants.model_dump(mode="json", exclude_defaults=True)
+    for name in getattr(args, "reset", ()):
+        field = name.replace("-", "_")
+        if field not in Grants.model_fields:
+            msg = f"reset: {name!r} is none of {', '.join(Grants.model_fields)}"
+            raise ValueError(msg)
+        values.pop(field, None)
+    limits = values.pop("limits", {})
     for item in args.limit:
         name, equals, value = item.partition("=")
         if not equals:
             msg = f"limit: {item!r} is not NAME=VALUE"
             raise ValueError(msg)
-        limits[name.replace("-", "_")] = value.replace("_", "")
-    return Grants(
-        concurrency=args.concurrency,
-        queue=args.queue,
-        rate_per_minute=args.rate_per_minute,
-        limits=limits,
-        languages=_names(args.language),
-        networks=_names(args.network),
-        tools=_names(args.tool),
-        launcher=args.launcher,
-        analysis=args.analysis,
-        block_at=args.block_at,
-    )
+        limits[name.replace("-", "_")] = value.replace("_", "") or None
+    named = {
+        "concurrency": args.concurrency,
+        "queue": args.queue,
+        "rate_per_minute": args.rate_per_minute,
+        "languages": _names(args.language),
+        "networks": _names(args.network),
+        "tools": _names(args.tool),
+        "launcher": args.launcher,
+        "analysis": args.analysis,
+        "block_at": args.block_at,
+    }
+    return Grants(**{**values, "limits": limits, **{name: each for name, each in named.items() if each is not None}})
+
+
+def _complaint(wrong: ValueError) -> str:
+    if isinstance(wrong, ValidationError):
+        return "\n".join(f"{'.'.join(map(str, error['loc']))}: {error['msg']}" for error in wrong.errors())
+    return str(wrong)
 
 
 def _names(given: list[str] | None) -> tuple[str, ...] | None:

@@ -33,6 +33,16 @@ def add(database: Database, key: ApiKey) -> None:
         )
 
 
+def change(database: Database, key_id: str, grants: Grants) -> None:
+    """Let a key ask for this from now on. Raises DatabaseError."""
+    with database.write() as connection:
+        connection.execute(
+            update(api_keys)
+            .where(api_keys.c.id == key_id)
+            .values(grants=grants.model_dump(mode="json", exclude_defaults=True))
+        )
+
+
 def revoke(database: Database, key_id: str, now: dt.datetime) -> bool:
     """Let a key be valid no more; False where there is none of that id. A second time changes nothing."""
     with database.write() as connection:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import datetime as dt
 import io
 import json
@@ -143,6 +144,46 @@ def test_a_wrong_option_is_named_and_makes_no_key(fumehood: Fumehood, words: tup
     code, out, err = fumehood("keys", "create", "--label", "x", *words)
     assert (code, out) == (2, "")
     assert said in err
+
+
+def test_a_key_is_changed_where_it_is_named(fumehood: Fumehood, database: Database) -> None:
+    """The rest of what it may ask for stays, and so does the key itself."""
+    limits = ("--limit", "wall_seconds=20", "--limit", "memory_bytes=268435456")
+    fumehood("keys", "create", "--label", "team", "--concurrency", "2", "--queue", "5", "--launcher", "cold", *limits)
+    (before,) = stored.every(database)
+    changes = ("--concurrency", "4", "--limit", "memory_bytes=", "--limit", "cpus=1", "--reset", "queue")
+    code, out, _ = fumehood("keys", "change", before.id, *changes)
+    assert (code, out.split()[:2]) == (0, [before.id, "team"])
+    (after,) = stored.every(database)
+    assert after == dataclasses.replace(before, grants=after.grants)
+    assert after.grants.model_dump(exclude_defaults=True) == {
+        "concurrency": 4, "launcher": "cold", "limits": {"wall_seconds": 20.0, "cpus": 1.0}
+    }  # fmt: skip
+    assert fumehood("keys", "change", before.id)[0] == 0
+    assert stored.every(database) == (after,)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        (("--concurrency", "0"), 2, "concurrency"),
+        (("--reset", "everything"), 2, "none of concurrency"),
+        (("--limit", "wall_seconds"), 2, "is not NAME=VALUE"),
+        (("--limit", "nonsense=3"), 2, "limits.nonsense"),
+    ],
+)
+def test_a_wrong_change_changes_nothing(
+    fumehood: Fumehood, database: Database, words: tuple[str, ...], code: int, said: str
+) -> None:
+    """Nor does one of a key that is valid no more."""
+    fumehood("keys", "create", "--label", "team", "--concurrency", "2")
+    (before,) = stored.every(database)
+    ended, _, err = fumehood("keys", "change", before.id, *words)
+    assert (ended, said in err) == (code, True)
+    assert stored.every(database) == (before,)
+    fumehood("keys", "revoke", before.id)
+    ended, _, err = fumehood("keys", "change", before.id, "--concurrency", "3")
+    assert (ended, "no valid key" in err) == (1, True)
 
 
 def test_a_key_is_revoked_by_its_id(fumehood: Fumehood, database: Database) -> None:
