@@ -132,7 +132,12 @@ def create_app(
             _line("analysis", analyses.admission, settings.analysis_workers, settings.queue),
         )
         telemetry.metrics.watch(
-            lines, lambda: box.warmth, box.warm_memory_bytes, lambda: box.lacking, lambda: readiness.held
+            lines,
+            lambda: box.warmth,
+            box.warm_memory_bytes,
+            lambda: box.lacking,
+            lambda: readiness.held,
+            lambda: audit.pending,
         )
         _add_metrics(app, telemetry)
 

@@ -205,8 +205,9 @@ class Metrics:
         warm_memory_bytes: Callable[[], Mapping[str, int]],
         lacking: Callable[[], Sequence[str]],
         ready: Callable[[], bool | None],
+        pending: Callable[[], int],
     ) -> None:
-        """Show the lines, the fork servers, what the operator accepted as missing, and what the last probe found."""
+        """Show the lines, fork servers, accepted absences, the last probe's word, waiting records."""
         for line in lines:
             self._wait.labels(line.name)
 
@@ -214,6 +215,7 @@ class Metrics:
             yield from _of_lines(lines)
             yield from _of_fork_servers(warmth(), warm_memory_bytes())
             yield from _of_walls(lacking(), ready())
+            yield _of_records(pending())
 
         self.registry.register(_Asked(make))
 
@@ -275,6 +277,14 @@ def _of_fork_servers(states: Sequence[ForkServerState], memory_bytes: Mapping[st
     for name, size in memory_bytes.items():
         held.add_metric((name,), size)
     yield from (up, waiting, restarts, failures, held)
+
+
+def _of_records(pending: int) -> Metric:
+    return GaugeMetricFamily(
+        "fumehood_audit_pending_records",
+        "Beginnings and endings of runs that wait for the database.",
+        value=pending,
+    )
 
 
 def _of_walls(lacking: Sequence[str], ready: bool | None) -> Iterator[Metric]:  # noqa: FBT001 - a fact, not a flag

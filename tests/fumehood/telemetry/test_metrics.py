@@ -16,8 +16,10 @@ from scraping import OPENMETRICS, Change, scrape
 from serving import Live, serving, until
 
 from fumehood import __version__
+from fumehood.audit import Audit
 from fumehood.problems import Kind
 from fumehood.settings import Settings
+from fumehood.store.database import DatabaseError
 from fumehood.telemetry.settings import MetricsSetting
 from sandbox import Launcher, SetupError, Status, Usage
 from sandbox.selfcheck import Finding
@@ -237,6 +239,22 @@ def test_first_events_are_increases(settings: Settings) -> None:
     assert len(samples["fumehood_run_limits_hit_total"]) == 6
     assert samples["fumehood_queue_wait_seconds_count"] == {labels(queue="run"): 0, labels(queue="analysis"): 0}
     assert labels(language="python", verdict="incomplete", origin="run") in samples["fumehood_analyses_total"]
+
+
+def fail_to_store(*_: object) -> None:
+    """Be a database that is away."""
+    raise DatabaseError("away")
+
+
+def test_records_that_wait_for_the_database_are_told(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A beginning and an end for each run, until they are stored."""
+    with serving(settings) as service:
+        assert scrape(service)["fumehood_audit_pending_records"] == {labels(): 0}
+        monkeypatch.setattr(Audit, "_store", fail_to_store)
+        service.execute(code="1")
+        until(lambda: scrape(service)["fumehood_audit_pending_records"] == {labels(): 2})
+        monkeypatch.undo()
+        until(lambda: scrape(service)["fumehood_audit_pending_records"] == {labels(): 0})
 
 
 def test_readiness_and_what_is_lacking_are_told(settings: Settings) -> None:
