@@ -19,6 +19,7 @@ from io import FileIO
 from typing import TYPE_CHECKING
 
 from sandbox import claim
+from sandbox.confine.cgroup.files import put, words, write
 from sandbox.errors import SetupError
 from sandbox.meter import Meter, MeterLimits, Reading
 
@@ -32,7 +33,6 @@ PARENT = "fumehood"
 _SWEEPABLE = re.compile(rf"({claim.NAME})(?:\.[A-Za-z0-9_-]+)*")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _PATIENCE_SECONDS = 3.0
-_READ_BYTES = 4096
 _PAUSES = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02)
 
 
@@ -258,71 +258,6 @@ def _sweep(parent: str, owner: str) -> Iterator[tuple[str, bool]]:
                 yield name, True
     if taken is not None:
         taken.release()
-
-
-# --- files -----------------------------------------------------------------------------------------------------------
-
-
-def write(path: str, text: str) -> None:
-    """Write one control file in one call, as kernfs wants it. Raises OSError; never creates a file."""
-    fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
-    try:
-        os.write(fd, text.encode())
-    finally:
-        os.close(fd)
-
-
-def put(directory: str, file: str, text: str) -> None:
-    """Write one control file of a group. Raises SetupError with ``cgroup <file>`` as its step."""
-    try:
-        write(f"{directory}/{file}", text)
-    except OSError as error:
-        raise SetupError(f"cgroup {file}", error.errno or 0, text) from error
-
-
-def put_if_present(directory: str, file: str, text: str) -> bool:
-    """Write a control file that not every kernel has; say whether it was there. Raises SetupError as :func:`put`."""
-    try:
-        put(directory, file, text)
-    except SetupError as error:
-        if error.errno == errno.ENOENT and os.path.isdir(directory):
-            return False
-        raise
-    return True
-
-
-def words(path: str) -> list[str]:
-    """Return the blank-separated words of a control file. Raises OSError."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        parts = [os.read(fd, _READ_BYTES)]
-        while len(parts[-1]) == _READ_BYTES:  # a shorter read of a control file was its end
-            parts.append(os.read(fd, _READ_BYTES))
-    finally:
-        os.close(fd)
-    return b"".join(parts).decode().split()
-
-
-def number(path: str) -> int:
-    """Return the number a control file holds. Raises OSError."""
-    return int(words(path)[0])
-
-
-def number_if_present(path: str) -> int | None:
-    """Return the number a control file holds, None where this kernel lacks the file."""
-    try:
-        return number(path)
-    except FileNotFoundError:
-        return None
-
-
-def entry(path: str, key: str) -> int:
-    """Return the number after ``key`` in a file of ``key value`` lines; 0 where the kernel lacks file or key."""
-    try:
-        pairs = words(path)
-    except FileNotFoundError:
-        return 0
-    return int(pairs[pairs.index(key) + 1]) if key in pairs else 0
 
 
 def _peak(kernel: int | None, now: int, before: int | None) -> int:

@@ -12,18 +12,8 @@ import os
 from io import FileIO
 from typing import TYPE_CHECKING
 
-from sandbox.confine.cgroup.group import (
-    PARENT,
-    PERIOD_MICROSECONDS,
-    Group,
-    Hierarchy,
-    Unavailable,
-    entry,
-    number,
-    number_if_present,
-    put,
-    put_if_present,
-)
+from sandbox.confine.cgroup.files import entry, number, number_if_present, put, put_if_present
+from sandbox.confine.cgroup.group import PARENT, PERIOD_MICROSECONDS, Group, Hierarchy, Unavailable
 from sandbox.errors import SetupError
 from sandbox.meter import MeterLimits, Reading
 

@@ -11,20 +11,8 @@ import errno
 import os
 from typing import TYPE_CHECKING
 
-from sandbox.confine.cgroup.group import (
-    PARENT,
-    PERIOD_MICROSECONDS,
-    Group,
-    Hierarchy,
-    Unavailable,
-    entry,
-    number,
-    number_if_present,
-    put,
-    put_if_present,
-    words,
-    write,
-)
+from sandbox.confine.cgroup.files import entry, number, number_if_present, put, put_if_present, words, write
+from sandbox.confine.cgroup.group import PARENT, PERIOD_MICROSECONDS, Group, Hierarchy, Unavailable
 from sandbox.meter import MeterLimits, Reading
 
 if TYPE_CHECKING:

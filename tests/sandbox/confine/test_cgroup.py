@@ -18,6 +18,7 @@ import pytest
 from spenders import BOMB, HOG, SPIN
 
 from sandbox.confine import cgroup
+from sandbox.confine.cgroup import files
 from sandbox.confine.cgroup import group as group_module
 from sandbox.errors import SetupError
 from sandbox.meter import MeterLimits
@@ -182,7 +183,7 @@ def test_kill_outruns_a_process_that_forks_as_fast_as_it_can(
     time.sleep(0.02)
     meter.kill()
     # The kernel's own count may still hold the dead that their new parent has not reaped.
-    assert [group_module.words(f"{directory}/cgroup.procs") for directory in meter._made] == [[] for _ in meter._made]
+    assert [files.words(f"{directory}/cgroup.procs") for directory in meter._made] == [[] for _ in meter._made]
 
 
 def test_cpu_time_is_measured(create: Callable[..., Any], start: Callable[[str], Child]) -> None:
@@ -238,14 +239,14 @@ def test_a_group_refused_half_way_leaves_nothing(
     hierarchy: cgroup.Hierarchy, monkeypatch: pytest.MonkeyPatch, file: str
 ) -> None:
     """Whichever limit the kernel refuses, the error names it and the directories are gone."""
-    real = group_module.write
+    real = files.write
 
     def refuse(path: str, text: str) -> None:
         if Path(path).name.startswith(file):
             raise OSError(errno.ENODEV, os.strerror(errno.ENODEV), path)
         real(path, text)
 
-    monkeypatch.setattr(group_module, "write", refuse)
+    monkeypatch.setattr(files, "write", refuse)
     name = fresh_name()
     with pytest.raises(SetupError) as caught:
         hierarchy.create(name, MeterLimits(memory_bytes=MIB, processes=2, cpus=0.5))
@@ -356,7 +357,7 @@ def test_probing_moves_our_process_only_where_v2_demands_it_and_it_is_delegated(
         for mark, answer in ((b"0", "Delegate=yes"), (b"1", "||BEFORE/supervisor")):
             os.setxattr(service, "user.delegate", mark)
             child = start(prober)
-            group_module.write(f"{service}/cgroup.procs", str(child.pid))
+            files.write(f"{service}/cgroup.procs", str(child.pid))
             child.go()
             assert answer in child.line()
             assert child.end() == 0

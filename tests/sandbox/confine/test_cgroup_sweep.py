@@ -14,6 +14,7 @@ import pytest
 
 from sandbox import claim
 from sandbox.confine import cgroup
+from sandbox.confine.cgroup import files
 from sandbox.confine.cgroup import group as group_module
 
 _serials = itertools.count()
@@ -56,7 +57,7 @@ def test_what_the_dead_have_left_is_taken(hierarchy: cgroup.Hierarchy, left: Cal
     those = {left(killed), left(f"{killed}.1"), left(f"{unmarked}.1")}
     with subprocess.Popen(["/bin/sleep", "60"]) as orphan:
         for parent in hierarchy.parents:
-            group_module.write(f"{parent}/{killed}.1/cgroup.procs", str(orphan.pid))
+            files.write(f"{parent}/{killed}.1/cgroup.procs", str(orphan.pid))
         assert those <= set(hierarchy.sweep())
         assert orphan.wait() == -signal.SIGKILL
     assert [where(hierarchy, name) for name in those] == [[], [], []]
