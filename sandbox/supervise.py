@@ -15,6 +15,7 @@ import os
 import selectors
 import signal
 import termios
+import threading
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
@@ -26,7 +27,7 @@ from sandbox.model import Cause, Exit, OnOutputLimit, OutputFile, OutputKeep, Sk
 from sandbox.waiting import pid_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
     from io import FileIO
 
     from sandbox.model import Child, Plan
@@ -45,27 +46,41 @@ _LARGEST = (1 << 63) - 1
 
 
 class Cancel:
-    """A wish to end a run, from any thread, before or during it. Said once, it stays said."""
+    """A wish to end a run, from any thread, before or during it. Said once, it stays said.
+
+    It holds a descriptor only while a run listens: many may wait for their turn, or never have one.
+    """
 
     def __init__(self) -> None:
-        self._event = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        self._lock = threading.RLock()  # a signal handler may say it while its own thread holds this
         self._said = False
+        self._events: set[int] = set()
 
     def set(self) -> None:
         """End the run that this was given to."""
-        self._said = True
-        os.eventfd_write(self._event, 1)
+        with self._lock:
+            self._said = True
+            for event in self._events:
+                os.eventfd_write(event, 1)
 
     def is_set(self) -> bool:
         """Whether :meth:`set` was called."""
         return self._said
 
-    def fileno(self) -> int:
-        """Give a descriptor that becomes readable when the wish is there."""
-        return self._event
-
-    def __del__(self) -> None:
-        os.close(self._event)
+    @contextlib.contextmanager
+    def listening(self) -> Iterator[int]:
+        """Give a descriptor that becomes readable when the wish is there, until the block ends. Raises OSError."""
+        event = os.eventfd(0, os.EFD_CLOEXEC | os.EFD_NONBLOCK)
+        try:
+            with self._lock:
+                self._events.add(event)
+                if self._said:
+                    os.eventfd_write(event, 1)
+            yield event
+        finally:
+            with self._lock:
+                self._events.discard(event)
+            os.close(event)
 
 
 class _Kept:
@@ -114,7 +129,8 @@ class _Watchman:
         self._child = child
         self._plan = plan
         self._cancel = cancel
-        self._selector = selectors.DefaultSelector()
+        self._scope = contextlib.ExitStack()
+        self._selector = self._scope.enter_context(selectors.DefaultSelector())
         self._stdin = memoryview(plan.stdin)
         limit, keep = plan.limits.output_bytes, plan.output_keep
         self._kept = {child.stdout: _Kept(limit, keep), child.stderr: _Kept(limit, keep)}
@@ -131,7 +147,7 @@ class _Watchman:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._selector.close()
+        self._scope.close()
 
     def watch(self) -> Exit:
         child, plan = self._child, self._plan
@@ -143,7 +159,8 @@ class _Watchman:
         else:
             child.stdin.close()
         if self._cancel is not None:
-            self._selector.register(self._cancel, selectors.EVENT_READ, self._on_cancel)
+            event = self._scope.enter_context(self._cancel.listening())
+            self._selector.register(event, selectors.EVENT_READ, self._on_cancel)
         self._started = child.started
         self._due["wall"] = self._started + plan.limits.wall_seconds
         self._due["cpu"] = self._started + plan.limits.cpu_seconds / plan.cpu_rate
@@ -201,8 +218,8 @@ class _Watchman:
         if not self._stdin:
             self._forget(stream)
 
-    def _on_cancel(self, cancel: Cancel) -> None:
-        self._selector.unregister(cancel)
+    def _on_cancel(self, event: int) -> None:
+        self._selector.unregister(event)
         self._end(Cause.CANCELLED)
 
     def _on_message(self, _: object) -> None:

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from io import FileIO
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,6 +24,7 @@ from sandbox.errors import SetupError
 from sandbox.guest import wire
 from sandbox.meter import Reading
 from sandbox.model import Cause, Child, Launcher, OnOutputLimit, OutputKeep, Plan
+from sandbox.starter import readable
 from sandbox.supervise import Cancel, _Kept, _Watchman, supervise
 
 
@@ -335,6 +337,28 @@ def test_a_cancel_said_twice_is_one(stage: Stage, monkeypatch: pytest.MonkeyPatc
     cancel.set()
     assert cancel.is_set()
     assert supervise(stage.child, PLAN, cancel).cause is Cause.CANCELLED
+
+
+def test_a_cancel_holds_a_descriptor_only_while_a_run_listens(stage: Stage) -> None:
+    """However many wait for their turn; one wish reaches all that listen, and whoever does later."""
+
+    def held() -> int:
+        return len(list(Path("/proc/self/fd").iterdir()))
+
+    before = held()
+    wishes = [Cancel() for _ in range(100)]
+    assert held() == before
+    stage.say(OVER, DONE)
+    supervise(stage.child, PLAN, wishes[0])
+    assert held() <= before
+    with wishes[0].listening() as one, wishes[0].listening() as other:
+        assert not readable(one, 0)
+        wishes[0].set()
+        assert readable(one, 0)
+        assert readable(other, 0)
+        with wishes[0].listening() as later:
+            assert readable(later, 0)
+    assert held() <= before
 
 
 @pytest.mark.parametrize("limit", [0, 1, 2, 3, 7, 10, 11, 12, 100])
