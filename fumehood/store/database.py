@@ -36,6 +36,8 @@ _BUSY_MILLISECONDS = 10_000
 _CONNECT_SECONDS = 10
 _POOL = 4
 _THREADS = 4
+_CONNECTIONS = _THREADS + 1
+"""Of a file: one for each thread that may ask, and one for the log's."""
 _MIGRATION_LOCK = 0x66756D65  # any number that is ours: instances that start together migrate one after the other
 
 
@@ -75,6 +77,8 @@ class Database:
         database = cls(engine, folder)
         try:
             _migrate(engine)
+            if database.kind == "sqlite" and database.lasting:
+                _fill(engine)
         except SQLAlchemyError as error:
             database.close()
             raise DatabaseError(f"cannot be opened: {_reason(error)}") from error
@@ -144,6 +148,7 @@ def _engine(url: URL) -> Engine:
         kept_open = {"poolclass": StaticPool}
     else:
         _make_private(Path(str(url.database)))
+        kept_open = {"pool_size": _CONNECTIONS}
     engine = create_engine(
         url.set(drivername="sqlite"),
         connect_args={"check_same_thread": False, "timeout": _BUSY_MILLISECONDS / 1000},
@@ -175,6 +180,13 @@ def _begin_sqlite(connection: Connection) -> None:
     # One that will write says so at once: SQLite refuses a reader who wants to write after somebody else has.
     writes = connection.get_execution_options().get("fumehood_writes")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _fill(engine: Engine) -> None:
+    """Open every connection of the pool now, so that none is wanting later for lack of descriptors."""
+    with contextlib.ExitStack() as held:
+        for _ in range(_CONNECTIONS):
+            held.enter_context(engine.connect())
 
 
 def _migrate(engine: Engine) -> None:

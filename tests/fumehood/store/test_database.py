@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -146,3 +148,25 @@ def test_a_database_in_memory_is_one_for_all_threads() -> None:
     assert len(stored.every(database)) == 1
     assert not database.lasting
     database.close()
+
+
+def test_a_file_is_opened_as_often_as_it_will_ever_be(tmp_path: Path) -> None:
+    """Readers and a writer at the same moment open nothing more, which might then fail for want of descriptors."""
+    database = Database.open(f"sqlite:///{tmp_path}/fumehood.db", tmp_path)
+
+    def held() -> int:
+        links = (entry for entry in Path("/proc/self/fd").iterdir())
+        return sum(str(tmp_path) in os.readlink(entry) for entry in links if entry.is_symlink())
+
+    before, together = held(), threading.Barrier(databases._CONNECTIONS)
+
+    def ask(number: int) -> None:
+        with database.read() if number else database.write() as connection:
+            together.wait(10)
+            connection.execute(text("SELECT count(*) FROM api_keys"))
+
+    with ThreadPoolExecutor(databases._CONNECTIONS) as threads:
+        list(threads.map(ask, range(databases._CONNECTIONS)))
+    assert held() == before > 0
+    database.close()
+    assert held() == 0
