@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import shutil
 import subprocess
 import threading
@@ -11,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+import serving
 from program import Program, program
 
 import sandbox
@@ -102,12 +104,7 @@ def jumping(
         assert running.stop() == 0
 
 
-def until(holds: Callable[[], bool]) -> None:
-    """Wait for it, within reason."""
-    deadline = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+until = functools.partial(serving.until, seconds=20)
 
 
 def test_deadlines_and_verdicts_do_not_follow_the_clock(jumping: Program, clock: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import functools
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+import serving
 from conversation import Moment, below, held, moments, stopping, stopping_guest
 
 import sandbox
@@ -44,12 +46,7 @@ def is_well(result: Result) -> bool:
     )
 
 
-def until(holds: Callable[[], bool]) -> None:
-    """Wait for it, within reason."""
-    deadline = time.monotonic() + OVER_SECONDS
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.003)
+until = functools.partial(serving.until, seconds=OVER_SECONDS)
 
 
 @pytest.fixture(scope="module")

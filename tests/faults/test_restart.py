@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
 import pytest
+import serving
 from conversation import below
 from groups import groups_of_runs, parent
 from program import FUMEHOOD, ROOT, environment, program
@@ -19,12 +20,7 @@ from test_service_faults import small_disk
 UID_BASE = 2_082_000_000
 
 
-def until(holds: Callable[[], bool]) -> None:
-    """Wait for it, within reason."""
-    deadline = time.monotonic() + 10
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+until = functools.partial(serving.until, seconds=10)
 
 
 @pytest.fixture

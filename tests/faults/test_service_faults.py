@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import random
 import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
 import pytest
+import serving
 from conversation import below
 from groups import frozen, groups_of_runs, parent, pen
 from program import Program, program
@@ -22,15 +25,9 @@ from callers import Books, balance, calling
 
 FAULT_SECONDS = 1.5
 UID_BASE = 2_080_000_000
-FEW = 12  # descriptors: a database thread more has three; what a fault leaks is of each of a hundred calls
 
 
-def until(holds: Callable[[], bool]) -> None:
-    """Wait for it, within reason."""
-    deadline = time.monotonic() + 20
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+until = functools.partial(serving.until, seconds=20)
 
 
 @dataclass(frozen=True)
@@ -75,7 +72,9 @@ def served(state_dir: Path, need: Callable[[bool, str], None]) -> Iterator[Serve
             analysis_enclosed="false",  # or its workers would be counted among the runs
         ) as running:
             made = Served(running, groups, data)
-            with calling(running, "before"):  # what a service opens once, it opens now
+            with calling(running, "before"), ThreadPoolExecutor(8) as readers:  # what it opens once, it opens now
+                for answer in readers.map(lambda _: running.client.get("/v1/executions"), range(40)):
+                    assert answer.status_code == 200
                 time.sleep(0.5)
             yield made
             assert running.stop() == 0
@@ -95,7 +94,7 @@ def well(served: Served) -> Iterator[Served]:
     until(lambda: len(of_runs(served)) == 6)
     until(lambda: len(groups_of_runs(served.groups)) == 2)
     # What a failed call held goes with the next collection of cycles, which busy services have all the time.
-    until(lambda: execute(served) == (200, "ok") and open_files(served) <= before + FEW)
+    until(lambda: execute(served) == (200, "ok") and open_files(served) <= before + 2)
 
 
 def of_runs(served: Served) -> list[psutil.Process]:

@@ -58,9 +58,9 @@ class Live:
         return answer.status_code, slug, [error["path"] for error in told.get("errors", [])]
 
 
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for what another thread will do."""
-    deadline = time.monotonic() + 5
+def until(condition: Callable[[], bool], seconds: float = 5) -> None:
+    """Wait for what another thread or process will do, but no longer than so many seconds."""
+    deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.005)
