@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import logging
-import os
 import shutil
 import signal
 import stat
@@ -21,12 +20,12 @@ from typing import IO
 
 from sandbox import stage
 from sandbox.confine import bwrap
-from sandbox.errors import LayerMissing, SandboxError, SetupError
+from sandbox.errors import SandboxError, SetupError
 from sandbox.meter import Meter, MeterLimits
 from sandbox.model import Bind, Host
 from sandbox.slots import Slots
 from sandbox.starter import Starter
-from sandbox.waiting import NAMESPACE_OF_LAYER, SECCOMP_MODE_FILTER
+from sandbox.waiting import namespaces_of, verify
 
 _log = logging.getLogger(__name__)
 
@@ -90,23 +89,21 @@ class Enclosed:
                 for line in Path(f"/proc/{self.pid}/status").read_text(encoding="ascii").splitlines()
                 if ":\t" in line
             )
-            shared = [
-                layer
-                for layer, name in NAMESPACE_OF_LAYER.items()
-                if os.readlink(f"/proc/{self.pid}/ns/{name}") == os.readlink(f"/proc/self/ns/{name}")
-            ]
+            namespaces = namespaces_of(self.pid)
         except (OSError, ValueError) as error:
             raise SetupError("enclose: confirm", getattr(error, "errno", 0) or 0, str(error)) from error
         if int(fields["PPid"]) != self._process.pid:
             raise SetupError("enclose: confirm", 0, "it has ended")
-        if shared:
-            raise LayerMissing(shared[0], "the program shares the namespace of the service")
-        if int(fields["Seccomp"]) != SECCOMP_MODE_FILTER:
-            raise LayerMissing("seccomp", f"mode is {fields['Seccomp']}")
-        if int(fields["NoNewPrivs"]) != 1:
-            raise LayerMissing("no_new_privs", "is not set")
-        if any(int(fields[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb")):
-            raise LayerMissing("user", "capabilities were kept")
+        capabilities = 0
+        for name in ("CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"):
+            capabilities |= int(fields[name], 16)
+        told = {
+            "namespaces": namespaces,
+            "seccomp": int(fields["Seccomp"]),
+            "no_new_privs": int(fields["NoNewPrivs"]),
+            "capabilities": capabilities,
+        }
+        verify(told, namespaces_of("self"))
 
 
 class Enclosures:

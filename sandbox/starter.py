@@ -126,7 +126,7 @@ class Starter:
 
         try:
             pidfd = os.pidfd_open(child)
-            scope.callback(_end_child, pidfd)
+            scope.callback(end_namespace, pidfd)
             self._do(forbid_cores)
         except OSError as error:
             raise SetupError("enclose", error.errno or 0, "the program ended at once") from error
@@ -236,12 +236,16 @@ def _end(process: subprocess.Popen[bytes]) -> None:
                 pipe.close()
 
 
-def _end_child(pidfd: int) -> None:
-    """Kill it unless it has ended, and wait until it has, and with it all of its pid namespace."""
+def end_namespace(init: int) -> None:
+    """Kill the pid 1 of a namespace unless it has ended, wait until it has, and with it every process there.
+
+    ``init`` is its pidfd, which is closed. The kernel lets the init of a pid namespace become a zombie only after all
+    others are gone (pid_namespaces(7)). Raises SetupError.
+    """
     try:
         with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
-        if not readable(pidfd, _REAP_SECONDS):
-            raise SetupError("enclose", 0, f"the program did not end within {_REAP_SECONDS:g} s of SIGKILL")
+            signal.pidfd_send_signal(init, signal.SIGKILL)
+        if not readable(init, _REAP_SECONDS):
+            raise SetupError("end the namespace", 0, f"init did not end within {_REAP_SECONDS:g} s of SIGKILL")
     finally:
-        os.close(pidfd)
+        os.close(init)

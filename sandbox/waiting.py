@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,15 +16,14 @@ from sandbox.guest import wire
 from sandbox.meter import Meter
 from sandbox.model import Host, Launcher, WritablePlace
 from sandbox.pipes import Pipes
-from sandbox.starter import readable
+from sandbox.starter import end_namespace, readable
 
 NEW_ROOT = "/run/newroot"
 SETUP_SECONDS = 15.0
-_REAP_SECONDS = 10.0
 _PIDFDS = 2
 _MESSAGE_SPARE_BYTES = 1 << 20
-SECCOMP_MODE_FILTER = 2
-NAMESPACE_OF_LAYER = {
+_SECCOMP_MODE_FILTER = 2
+_NAMESPACE_OF_LAYER = {
     "user": "user",
     "pid": "pid",
     "mount": "mnt",
@@ -75,7 +73,7 @@ class Staging:
     ) -> None:
         self._new_meter = new_meter
         self._most_bytes = files_out_bytes + _MESSAGE_SPARE_BYTES
-        self._own_namespaces = {name: os.readlink(f"/proc/self/ns/{name}") for name in NAMESPACE_OF_LAYER.values()}
+        self._own_namespaces = namespaces_of("self")
         self.stage: dict[str, Any] = {
             "binds": [[bind.source, bind.target] for bind in host.guest_binds],
             "links": [list(link) for link in host.guest_links],
@@ -144,7 +142,7 @@ class Staging:
             raise SetupError("init", 0, "gave no pidfds")
         child.guest, init = pidfds
         child.scope.callback(os.close, child.guest)
-        child.scope.callback(_end_namespace, init)
+        child.scope.callback(end_namespace, init)
         if readable(child.guest, 0):
             raise SetupError("init", 0, "the process that becomes the guest has ended")
         self._verify(told, child.outer)
@@ -152,15 +150,28 @@ class Staging:
             child.meter.add(pid_of(child.guest))
 
     def _verify(self, told: dict[str, Any], outer: Mapping[str, str]) -> None:
-        for layer, name in NAMESPACE_OF_LAYER.items():
-            if told["namespaces"].get(name) in (None, self._own_namespaces[name], outer.get(name)):
-                raise LayerMissing(layer, "the run shares the namespace of the service or of its fork server")
-        if told["seccomp"] != SECCOMP_MODE_FILTER:
-            raise LayerMissing("seccomp", f"mode is {told['seccomp']}")
-        if told["no_new_privs"] != 1:
-            raise LayerMissing("no_new_privs", "is not set")
-        if told["capabilities"] != 0:
-            raise LayerMissing("user", f"capabilities {told['capabilities']:#x} were kept")
+        verify(told, self._own_namespaces, outer)
+
+
+def namespaces_of(process: int | str) -> dict[str, str]:
+    """Give the namespaces that a process has, by the name of each under ``/proc/<pid>/ns``. Raises OSError."""
+    return {name: os.readlink(f"/proc/{process}/ns/{name}") for name in _NAMESPACE_OF_LAYER.values()}
+
+
+def verify(told: Mapping[str, Any], *outside: Mapping[str, str]) -> None:
+    """Hold every layer of a process against the kernel's word, which has the form of ``waiting`` in the wire.
+
+    ``outside`` are the namespaces of which it may share none. Raises LayerMissing.
+    """
+    for layer, name in _NAMESPACE_OF_LAYER.items():
+        if told["namespaces"].get(name) in (None, *(each.get(name) for each in outside)):
+            raise LayerMissing(layer, "it shares the namespace of the service or of a fork server")
+    if told["seccomp"] != _SECCOMP_MODE_FILTER:
+        raise LayerMissing("seccomp", f"mode is {told['seccomp']}")
+    if told["no_new_privs"] != 1:
+        raise LayerMissing("no_new_privs", "is not set")
+    if told["capabilities"] != 0:
+        raise LayerMissing("user", f"capabilities {told['capabilities']:#x} were kept")
 
 
 def answer(child: Waiting, word: str) -> Any:  # noqa: ANN401 - what the wire carries
@@ -192,17 +203,3 @@ def pid_of(pidfd: int) -> int:
             if name == "Pid" and int(value) > 0:
                 return int(value)
     raise SetupError("find the guest", 0, "its process is gone")
-
-
-def _end_namespace(init: int) -> None:
-    """Kill init unless it has ended, wait until it has, and with it every process of its pid namespace.
-
-    The kernel lets the init of a pid namespace become a zombie only after all others are gone (pid_namespaces(7)).
-    """
-    try:
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(init, signal.SIGKILL)
-        if not readable(init, _REAP_SECONDS):
-            raise SetupError("end the namespace", 0, f"init did not end within {_REAP_SECONDS:g} s of SIGKILL")
-    finally:
-        os.close(init)
