@@ -30,11 +30,12 @@ from analyzers.golang import (
 from analyzers.golang.grammar import READER
 from analyzers.golang.program import Program
 from analyzers.golang.seen import Call
-from analyzers.looking import Look, cut_short, less_sure, missing
-from analyzers.model import Parse, ParseError
+from analyzers.looking import Look, cut_short, less_sure
+from analyzers.model import Parse
 from analyzers.rule import Rule, Seen
 from analyzers.secret_rules import named_secrets
 from analyzers.source import Source, UndecodableError
+from analyzers.syntax.looking import begun
 
 RULES: tuple[Rule, ...] = (
     *commands.RULES,
@@ -70,18 +71,9 @@ for _rule in RULES:
 
 def look(source: Source, undecodable: UndecodableError | None, deadline: Deadline, *, engines: Collection[str]) -> Look:  # noqa: ARG001 - there is no other engine for Go
     """See what there is. Nothing that is wrong with the text or a rule raises."""
-    found = Look(comments=_no_markers)
-    try:
-        reading = READER.read(source, deadline)
-    except ImportError as error:
-        found.parse = Parse.TEXT
-        found.unparsed = ((1, len(source.lines)),)
-        found.notes.append(missing("tree-sitter's grammar of Go", str(error)))
+    found, reading = begun(READER, "Go", source, undecodable, deadline)
+    if reading is None:
         return found
-    found.parse, found.parse_error, found.unparsed = reading.parse, reading.parse_error, reading.unparsed
-    if undecodable is not None:
-        found.parse = Parse.PARTIAL if reading.parse is Parse.FULL else reading.parse
-        found.parse_error = ParseError(1, 1, str(undecodable)[:200])
     if reading.root is not None:
         _see(found, Program(source, reading, reading.root, deadline.share(_SHARE)), deadline)
     if reading.parse is not Parse.FULL:
@@ -121,7 +113,3 @@ def _each(rule: Rule, program: Program, calls: Iterable[Call]) -> Iterator[Seen]
 def _named_secrets(source: Source) -> Iterator[Seen]:
     for seen in named_secrets(source, settings=False):
         yield seen._replace(also=("G101",))
-
-
-def _no_markers(_: str) -> Iterator[tuple[int, str]]:
-    return iter(())

@@ -49,7 +49,6 @@ class Function:
     receiver: str = ""
     parameters: list[tuple[str, Node | None]] = field(default_factory=list)
     """Names and types, without the receiver's; a name is empty where none is given."""
-    variadic: bool = False
     result: Node | None = None
     returns: list[Node] = field(default_factory=list)
     outer: Function | None = None

@@ -107,8 +107,6 @@ class _Walk:
             names = parameter.children_by_field_id(self.fields.name)
             if own:
                 function.receiver = "" if type_ is None else self.text(type_).lstrip("*")
-            else:
-                function.variadic = parameter.type == "variadic_parameter_declaration"
             for name in names:
                 text = self.text(name)
                 if not own:

@@ -7,12 +7,13 @@ from functools import partial
 
 from analyzers.deadline import Deadline
 from analyzers.looking import Look, crashed, cut_short, less_sure, missing
-from analyzers.model import Parse, ParseError
+from analyzers.model import Parse
 from analyzers.rule import Rule, Seen
 from analyzers.secret_rules import named_secrets
 from analyzers.shell import comments, files, network, quoting, removing, running, wants
 from analyzers.shell.script import READER, Script
 from analyzers.source import Source, UndecodableError
+from analyzers.syntax.looking import begun
 
 RULES: tuple[Rule, ...] = (
     *running.RULES,
@@ -28,18 +29,9 @@ _WITH_WORDS = [(rule, tuple(word for word in rule.on if isinstance(word, bytes))
 
 def look(source: Source, undecodable: UndecodableError | None, deadline: Deadline, *, engines: Collection[str]) -> Look:
     """See what there is. Nothing that is wrong with the text, a rule or an engine raises."""
-    found = Look(comments=_no_markers)
-    try:
-        reading = READER.read(source, deadline)
-    except ImportError as error:
-        found.parse = Parse.TEXT
-        found.unparsed = ((1, len(source.lines)),)
-        found.notes.append(missing("tree-sitter's grammar of bash", str(error)))
+    found, reading = begun(READER, "bash", source, undecodable, deadline)
+    if reading is None:
         return found
-    found.parse, found.parse_error, found.unparsed = reading.parse, reading.parse_error, reading.unparsed
-    if undecodable is not None:
-        found.parse = Parse.PARTIAL if reading.parse is Parse.FULL else reading.parse
-        found.parse_error = ParseError(1, 1, str(undecodable)[:200])
     if reading.root is not None:
         script = Script(source, reading, reading.root, deadline.share(_SHARE))
         for rule, words in _WITH_WORDS:
@@ -77,7 +69,3 @@ def _named_secrets(source: Source) -> Iterator[Seen]:
 
 def _whole(rule: Rule, script: Script) -> Iterable[Seen]:
     return map(rule.seen, rule.check(script) or ())
-
-
-def _no_markers(_: str) -> Iterator[tuple[int, str]]:
-    return iter(())

@@ -8,7 +8,7 @@ from analyzers.named import NamedTuple
 from analyzers.python.flow.sinks import FUNCTIONS, METHODS, PATHS, Sink
 from analyzers.python.flow.sources import REQUESTS
 from analyzers.python.flow.state import State
-from analyzers.python.flow.values import PARAMETER, UNSEEN, Taint, Value, all_taints, head_of
+from analyzers.python.flow.values import UNSEEN, Taint, Value, all_taints, head_of
 from analyzers.python.tree import Tree
 from analyzers.python.values import UNKNOWN
 
@@ -180,11 +180,6 @@ def is_held(kind: str, value: Value) -> bool:
     if scheme:
         return any(sign in rest for sign in "/?#")
     return kind == "redirect" and (len(head) > 1 or head in {"?", "#"}) and not head.startswith("//")
-
-
-def is_told(reached: Reached) -> bool:
-    """Whether a source is known that reaches the sink."""
-    return reached.taint is not None and reached.taint.level >= PARAMETER
 
 
 def is_open(reached: Reached) -> bool:
