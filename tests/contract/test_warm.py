@@ -20,7 +20,7 @@ from sandbox import Config, ForkServerState, Job, Launcher, Limits, Sandbox, Sta
 from sandbox.config import Preload, WarmConfig
 from sandbox.zygote import imports_of
 
-SOON_SECONDS = 20.0  # two at most on a machine that does nothing else: a server imports its libraries anew
+SOON_SECONDS = 5.0
 RUNS = 10  # more than wait in any server, so that the next run's child is made after the last one's end
 
 
