@@ -48,4 +48,4 @@ class Cold:
             def deliver(descriptors: Sequence[int]) -> None:
                 wire.send_down(started.control, self._staging.stage, descriptors)
 
-            return self._staging.begin(scope, started.control, deliver, started.complaint, uid, Launcher.COLD, {})
+            return self._staging.begin(scope, started.control, deliver, started, uid, Launcher.COLD, {})

@@ -296,7 +296,7 @@ class Nest:
 
             with far:
                 return self._staging.begin(
-                    scope, near, deliver, server.started.complaint, server.uid, Launcher.WARM, server.namespaces
+                    scope, near, deliver, server.started, server.uid, Launcher.WARM, server.namespaces
                 )
 
     def _gone(self, server: Server) -> None:

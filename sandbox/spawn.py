@@ -65,7 +65,7 @@ def _send_job(plan: Plan, waiting: Waiting) -> None:
         wire.send_down(waiting.control, _job(plan))
         wire.send_down(waiting.guest_link, _orders(plan))
     except OSError as error:
-        raise SetupError("send the job", error.errno or 0, waiting.complaint()) from error
+        raise SetupError("send the job", error.errno or 0, waiting.started.complaint()) from error
 
 
 def _orders(plan: Plan) -> dict[str, Any]:

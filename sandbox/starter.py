@@ -35,11 +35,20 @@ _COMPLAINT_BYTES = 4096
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A bwrap that runs: its pid, our end of the socket that is its standard input, the pipe where it complains."""
+    """A bwrap that runs: its pid and pidfd, our end of the socket that is its standard input, where it complains."""
 
     pid: int
+    pidfd: int
     control: socket.socket
     diagnostics: int
+
+    def confirm(self) -> None:
+        """See that it has not ended. For the moment when what is inside has asked to die with it.
+
+        Before that it could end alone, and what is inside would serve on without it. Raises SetupError.
+        """
+        if readable(self.pidfd, 0):
+            raise SetupError("bwrap ended early", 0, self.complaint())
 
     def complaint(self) -> str:
         """Give what bwrap, or a dying interpreter in it, wrote about itself, if anything."""
@@ -78,7 +87,7 @@ class Starter:
                 raise SetupError("start bwrap", error.errno or 0, argv[0]) from error
         pidfd = _pidfd_of(process)
         scope.callback(_reap, process, pidfd, control)
-        return Started(process.pid, control, diagnostics)
+        return Started(process.pid, pidfd, control, diagnostics)
 
     def enclose(
         self,

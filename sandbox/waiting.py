@@ -16,7 +16,7 @@ from sandbox.guest import wire
 from sandbox.meter import Meter
 from sandbox.model import Host, Launcher, WritablePlace
 from sandbox.pipes import Pipes
-from sandbox.starter import end_namespace, readable
+from sandbox.starter import Started, end_namespace, readable
 
 NEW_ROOT = "/run/newroot"
 SETUP_SECONDS = 15.0
@@ -45,8 +45,8 @@ class Waiting:
     guest_link: socket.socket
     """To the process that becomes the guest."""
     pipes: Pipes
-    complaint: Callable[[], str]
-    """Tells why there may be nobody at the other end."""
+    started: Started
+    """The bwrap it is in."""
     messages: wire.Inbox
     guest: int = -1
     """pidfd of the process that becomes the guest."""
@@ -89,7 +89,7 @@ class Staging:
         scope: contextlib.ExitStack,
         control: socket.socket,
         deliver: Callable[[Sequence[int]], None],
-        complaint: Callable[[], str],
+        started: Started,
         uid: int | None,
         launcher: Launcher,
         outer: Mapping[str, str],
@@ -113,14 +113,14 @@ class Staging:
             try:
                 deliver([each.fileno() for each in theirs])
             except OSError as error:
-                raise SetupError("stage", error.errno or 0, complaint()) from error
+                raise SetupError("stage", error.errno or 0, started.complaint()) from error
         messages = wire.Inbox(control, self._most_bytes)
         scope.callback(messages.close)
         return Waiting(
             control=control,
             guest_link=guest_link,
             pipes=run_pipes,
-            complaint=complaint,
+            started=started,
             messages=messages,
             meter=meter,
             uid=uid,
@@ -145,6 +145,7 @@ class Staging:
         child.scope.callback(end_namespace, init)
         if readable(child.guest, 0):
             raise SetupError("init", 0, "the process that becomes the guest has ended")
+        child.started.confirm()
         self._verify(told, child.outer)
         if not child.meter.has_doors:
             child.meter.add(pid_of(child.guest))
@@ -181,11 +182,11 @@ def answer(child: Waiting, word: str) -> Any:  # noqa: ANN401 - what the wire ca
     except TimeoutError as error:
         raise SetupError("init", 0, f"no answer within {SETUP_SECONDS:g} s") from error
     except OSError as error:
-        raise SetupError("init", error.errno or 0, child.complaint()) from error
+        raise SetupError("init", error.errno or 0, child.started.complaint()) from error
     except wire.WireError as error:
         raise SetupError("init", 0, str(error)) from error
     if message is None:
-        raise SetupError("init ended early", 0, child.complaint())
+        raise SetupError("init ended early", 0, child.started.complaint())
     if not isinstance(message, dict):
         raise SetupError("init", 0, "what it said makes no sense")
     if "failed" in message:

@@ -152,6 +152,7 @@ class Zygotes:
                 raise SetupError.told(answer["failed"])
             if answer is None or "serving" not in answer:
                 raise SetupError("fork server", 0, started.complaint() or "it ended early")
+            started.confirm()
             started.control.settimeout(SETUP_SECONDS)
             namespaces = answer["serving"]["namespaces"]
             return Server(started, namespaces, uid, scope.pop_all(), time.monotonic())

@@ -84,17 +84,26 @@ def served(state_dir: Path, need: Callable[[bool, str], None]) -> Iterator[Serve
 @pytest.fixture
 def well(served: Served) -> Iterator[Served]:
     """Give it as it is between faults; afterwards it must be as well, and as large, as before."""
-    until(lambda: is_warm(served) and len(of_runs(served)) == 6)
+    until(lambda: is_warm(served))
+    at_rest(served)
     before = open_files(served)
     yield served
     until(lambda: is_warm(served))
     for _ in range(3):
         assert execute(served) == (200, "ok")
-    # Of the fork server and the two that wait in it: bwrap, and for each child init and who becomes the guest.
-    until(lambda: len(of_runs(served)) == 6)
+    at_rest(served)
     until(lambda: len(groups_of_runs(served.groups)) == 2)
     # What a failed call held goes with the next collection of cycles, which busy services have all the time.
     until(lambda: execute(served) == (200, "ok") and open_files(served) <= before + 2)
+
+
+def at_rest(served: Served) -> None:
+    """Wait until nothing is there but the fork server and the two that wait in it."""
+    try:  # bwrap and the server in it, and for each child init and who becomes the guest
+        until(lambda: len(of_runs(served)) == 6)
+    except AssertionError:
+        left = [(each.ppid(), each.pid, each.name(), each.status()) for each in of_runs(served)]
+        pytest.fail(f"these do not end, or some are missing: {left}")
 
 
 def of_runs(served: Served) -> list[psutil.Process]:
