@@ -24,6 +24,12 @@ trap '[ -z "$booted" ] || kill -KILL -- "-$booted"; exit 143' INT TERM HUP
     for argument in "$@"; do printf '%s\n' "$argument"; done
 } >"$scratch/arguments"
 
+# Newer processors have more registers than this kernel sets; without a C compiler it may not get far there.
+if command -v cc >/dev/null; then
+    cc -O2 -shared -fPIC -o "$scratch/xstate.so" "$here/xstate.c"
+    export LD_PRELOAD="$scratch/xstate.so"
+fi
+
 TMPDIR=${UML_MEMORY_DIR:-/dev/shm} setsid "$kernel" mem="${UML_MEMORY:-3G}" rootfstype=hostfs rw quiet loglevel=2 \
     "uml_dir=$scratch" con=null con0=fd:0,fd:1 "init=$here/init.sh" "FUMEHOOD_UML=$scratch/arguments" </dev/null &
 booted=$!
