@@ -1,8 +1,9 @@
 """One client's connection: HTTP/1.1 as uvicorn speaks it, with an end to our patience.
 
-Three clients hold what they were given for ever, if they are let: one that sends its head a byte at a time, one that
-does not read what it is sent, and one whose machine is gone without a word. The first has a deadline, the second too,
-and the kernel finds out about the third, so that its run is cancelled and not finished for nobody.
+Four clients hold what they were given for ever, if they are let: one that sends its head a byte at a time, one whose
+head has no end, one that does not read what it is sent, and one whose machine is gone without a word. The first and
+the third have a deadline, the second has a bound, and the kernel finds out about the fourth, so that its run is
+cancelled and not finished for nobody.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING, Any
 
-import h11
-from uvicorn.protocols.http.h11_impl import H11Protocol
+import httptools
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from fumehood.problems import MEDIA_TYPE, Kind, Problem
 
@@ -23,9 +24,12 @@ if TYPE_CHECKING:
 _PROBE_AFTER_SECONDS = 30
 _PROBE_EVERY_SECONDS = 10
 _PROBES = 3
+_HEAD_BYTES = 1 << 16
+_LONGEST_DETAIL = 200
+_OFFERS = frozenset({b"connection", b"upgrade", b"http2-settings"})
 
 
-def protocol(clients: Clients) -> type[H11Protocol]:
+def protocol(clients: Clients) -> type[HttpToolsProtocol]:
     """The protocol with these deadlines, for uvicorn to make one of for each connection."""
 
     class Patient(_Patient):
@@ -34,14 +38,16 @@ def protocol(clients: Clients) -> type[H11Protocol]:
     return Patient
 
 
-class _Patient(H11Protocol):
+class _Patient(HttpToolsProtocol):
     deadlines: Clients
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:  # noqa: ANN401 - uvicorn's own
         super().__init__(*args, **kwargs)
         self._head: asyncio.TimerHandle | None = None
         self._reading: asyncio.TimerHandle | None = None
-        self._touched = False
+        self._in_head = False
+        self._head_bytes = 0
+        """Of the head that is not there as a whole, but for its first piece."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -49,16 +55,51 @@ class _Patient(H11Protocol):
         self._expect_a_head()
 
     def data_received(self, data: bytes) -> None:
-        self._touched = True
-        super().data_received(data)
-        if self.cycle is None or self.cycle.response_complete:
+        self._unset_keepalive_if_required()
+        began_before = self._in_head
+        try:
+            self._feed(data)
+        except httptools.HttpParserError as error:
+            self._refuse(Problem(Kind.MALFORMED, str(error)[:_LONGEST_DETAIL]))
+            return
+        if began_before and self._in_head:  # where in its first piece it began is not known
+            self._head_bytes += len(data)
+        if self._in_head and self._head_bytes > _HEAD_BYTES:
+            self._refuse(Problem(Kind.HEAD_TOO_LARGE, f"a head may have {_HEAD_BYTES} bytes"))
+        elif self.cycle is None or self.cycle.response_complete:
             self._expect_a_head()
         else:
             self._forget_head()
 
-    def on_response_complete(self) -> None:
-        self._touched = False  # what comes now belongs to another head
-        super().on_response_complete()
+    def _feed(self, data: bytes) -> None:
+        """Parse, and take an offer of another protocol for none (RFC 9110, 7.8): no other is spoken here.
+
+        The parser leaves what follows such a head alone, body included, so another goes on from a head without the
+        offer. Java's client makes one with its first request. Raises httptools.HttpParserError.
+        """
+        try:
+            self.parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            if self.parser.get_method() == b"CONNECT":
+                raise httptools.HttpParserError("CONNECT is not served") from None
+            lines = [b"%s %s HTTP/%s" % (self.parser.get_method(), self.url, self.parser.get_http_version().encode())]
+            lines += [b"%s: %s" % header for header in self.headers if header[0] not in _OFFERS]
+            self.parser = httptools.HttpRequestParser(self)
+            self._feed(b"\r\n".join([*lines, b"", b""]) + data[upgrade.args[0] :])
+
+    def on_message_begin(self) -> None:
+        self._in_head = True
+        self._head_bytes = 0
+        super().on_message_begin()
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        if not self.parser.should_upgrade():
+            super().on_headers_complete()
+
+    def on_message_complete(self) -> None:
+        if not self.parser.should_upgrade():
+            super().on_message_complete()
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._forget_head()
@@ -90,19 +131,17 @@ class _Patient(H11Protocol):
         self._head = None
         if self.transport.is_closing() or not (self.cycle is None or self.cycle.response_complete):
             return
-        if self._touched and self.conn.our_state is h11.IDLE:
-            problem = Problem(
-                Kind.REQUEST_TIMEOUT, f"the head was not there after {self.deadlines.header_seconds:g} seconds"
-            )
+        if self._in_head:
+            detail = f"the head was not there after {self.deadlines.header_seconds:g} seconds"
+            self._refuse(Problem(Kind.REQUEST_TIMEOUT, detail))
+        self.transport.close()
+
+    def _refuse(self, problem: Problem) -> None:
+        """Answer, while no request of this connection is being answered, and close."""
+        if not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete):
             body = problem.body()
-            headers = [
-                ("content-type", MEDIA_TYPE),
-                ("content-length", str(len(body))),
-                ("connection", "close"),
-            ]
-            head = h11.Response(status_code=problem.status, headers=headers, reason=b"Request Timeout")
-            for event in (head, h11.Data(data=body), h11.EndOfMessage()):
-                self.transport.write(self.conn.send(event) or b"")
+            head = b"content-type: %s\r\ncontent-length: %d\r\nconnection: close\r\n\r\n"
+            self.transport.write(STATUS_LINE[problem.status] + head % (MEDIA_TYPE.encode(), len(body)) + body)
         self.transport.close()
 
 

@@ -47,6 +47,8 @@ class Kind(Enum):
     CALL_UNDER_WAY = _Kind("call-under-way", 409, "A call with that Idempotency-Key is under way")
     CALL_LOST = _Kind("call-lost", 409, "The answer to the call with that Idempotency-Key is lost")
     KEY_REUSED = _Kind("key-reused", 422, "That Idempotency-Key came with another request before")
+    MALFORMED = _Kind("malformed", 400, "That is no HTTP request")
+    HEAD_TOO_LARGE = _Kind("head-too-large", 431, "The head is too large")
     REQUEST_TIMEOUT = _Kind("request-timeout", 408, "The request took too long to arrive")
     BODY_TOO_LARGE = _Kind("body-too-large", 413, "The body is too large")
     UNSUPPORTED_MEDIA_TYPE = _Kind("unsupported-media-type", 415, "The body must be application/json")

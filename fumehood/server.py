@@ -28,6 +28,7 @@ class Server(uvicorn.Server):
                 host=settings.host.strip("[]"),
                 port=settings.port,
                 http=protocol(settings.clients),
+                loop="asyncio",
                 ws="none",
                 lifespan="on",
                 log_config=None,  # fumehood.telemetry.logs is in charge

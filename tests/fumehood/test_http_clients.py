@@ -92,6 +92,45 @@ def test_the_head_of_a_later_request_has_the_same_deadline(impatient: Live) -> N
         assert everything(sock).startswith(b"HTTP/1.1 408 ")
 
 
+def test_a_head_without_an_end_is_refused(impatient: Live) -> None:
+    """It would be kept until its deadline, however much of it came. One of an ordinary size is answered."""
+    with connection(impatient) as sock:
+        with contextlib.suppress(OSError):
+            sock.sendall(HEAD + b"X-Padding: ")
+            for _ in range(64):
+                sock.sendall(b"x" * (1 << 14))
+        answer = everything(sock)
+    assert answer.startswith(b"HTTP/1.1 431 ") or not answer  # what was sent after the refusal may reset the connection
+    with connection(impatient) as sock:
+        sock.sendall(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nX-Padding: " + b"x" * 30_000 + b"\r\n")
+        time.sleep(0.05)
+        sock.sendall(b"Connection: close\r\n\r\n")
+        assert everything(sock).startswith(b"HTTP/1.1 200 ")
+
+
+def test_what_is_no_http_is_refused_as_a_problem(impatient: Live) -> None:
+    """And two lengths that contradict each other are no request either (RFC 9112, 6.3)."""
+    both = b"Content-Length: 13\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"
+    for text in (b"\x16\x03\x01\x02\x00\x01", b"GET /healthz HTTP/9.9\r\n\r\n", HEAD + both):
+        with connection(impatient) as sock:
+            sock.sendall(text)
+            answer = everything(sock)
+        assert answer.startswith(b"HTTP/1.1 400 "), text
+        assert b'"urn:fumehood:problem:malformed"' in answer
+
+
+def test_an_upgrade_that_is_not_served_is_an_ordinary_request(impatient: Live) -> None:
+    """Java's client offers HTTP/2 with every first request, its body included; the connection goes on."""
+    body = b'{"code": "1"}'
+    upgrade = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAEAAEAAAAIAAAAB\r\n"
+    with connection(impatient) as sock:
+        for _ in range(2):
+            sock.sendall(HEAD + upgrade + b"Content-Length: %d\r\n\r\n" % len(body) + body)
+            answer = http.client.HTTPResponse(sock)
+            answer.begin()
+            assert (answer.status, json.loads(answer.read())["status"]) == (200, "ok")
+
+
 def test_a_body_that_trickles_in_has_a_deadline(impatient: Live) -> None:
     """Nothing is run, and the connection is closed."""
     impatient.box.reset()

@@ -205,7 +205,7 @@ def test_requests_are_counted_by_route_and_nothing_a_caller_chose(live: Live) ->
     for number in range(3):
         live.client.post(f"/v1/executions/no-{number}/cancel")
         live.client.get(f"/secret-{number}")
-    live.client.request("BREW", "/healthz")
+    live.client.request("PROPFIND", "/healthz")
     assert change("fumehood_http_requests_total", method="POST", route="/v1/execute", code="200") == 1
     assert change("fumehood_http_requests_total", route="/v1/executions/{run_id}/cancel", code="404") == 3
     assert change("fumehood_http_requests_total", method="GET", route="other", code="404") == 3
