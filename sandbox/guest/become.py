@@ -44,7 +44,7 @@ def main(link: _socket.socket, stage: dict[str, Any], descriptors: list[int], la
         host, standard, gate, doors = _be_confined(stage, descriptors)
         wire.send(link, {"set": None})
         inbox = wire.Inbox(link, _MOST_BYTES, wire.unpack)
-        _get_ready(inbox)
+        _get_ready(inbox, host)
         _take_descriptors((link.fileno(), host.fileno()), standard, doors)
         orders = _take_orders(host)
         if inbox.receive() is None or not os.read(gate, 1):  # init or the host went away
@@ -79,22 +79,35 @@ def _be_confined(stage: dict[str, Any], descriptors: list[int]) -> tuple[_socket
     return _socket.socket(fileno=host), standard, gate, descriptors[_DESCRIPTORS:]
 
 
-def _get_ready(inbox: wire.Inbox) -> None:
-    """Be as a Python program is, rehearse, and where init has made the root, stand in it."""
+def _get_ready(inbox: wire.Inbox, host: _socket.socket) -> None:
+    """Be as a Python program is, rehearse if there is time, and where init has made the root, stand in it."""
     with Step("guest: settle in"):
         program.take_signals()
         sys.path.insert(0, root.WORKSPACE)
         numpy_random = sys.modules.get("numpy.random")
         if numpy_random is not None:  # the interpreter's own generators reseed themselves at a fork
             numpy_random.seed()
+    has_time = not _has_orders(host)
     with Step("guest: rehearse"):
-        exec(compile(_REHEARSAL, "rehearsal", "exec"), {"__name__": "rehearsal"})  # noqa: S102 - our own text
+        if has_time:
+            exec(compile(_REHEARSAL, "rehearsal", "exec"), {"__name__": "rehearsal"})  # noqa: S102 - our own text
     with Step("guest: session"):
         if inbox.receive() is None:  # init went away
             os._exit(1)
         os.setsid()
         os.umask(0o022)
         os.chdir(root.WORKSPACE)
+    with Step("guest: rehearse the beginning"):
+        if has_time:
+            program.rehearse()
+
+
+def _has_orders(host: _socket.socket) -> bool:
+    """Whether a run waits for this one already, as it does for a cold child."""
+    try:
+        return bool(host.recv(1, _socket.MSG_PEEK | _socket.MSG_DONTWAIT))
+    except BlockingIOError:
+        return False
 
 
 def _take_descriptors(kept: tuple[int, int], standard: list[int], doors: list[int]) -> None:

@@ -39,6 +39,7 @@ def settle(env: dict[str, str]) -> None:
         ours = [name for name in sys.modules if name == __package__ or name.startswith(f"{__package__}.")]
         _hidden.extend(sys.modules.pop(name) for name in ours)
         program.adopt_environment(env)
+        program.note_modules()
 
 
 def carry_pages_over_forks() -> None:

@@ -73,13 +73,15 @@ def run_python(path: str, args: list[str], last_word: mmap.mmap) -> NoReturn:
     """
     sys.argv = [path, *args]
     sys.orig_argv = [sys.executable, path, *args]
-    ours = frozenset(sys.modules)
     gc.freeze()  # what is here now is not the guest's: its collections need not walk it
     gc.enable()
     own = _getpid()
-    sys.modules["__main__"] = _main(path)  # only now: frozen, its globals would never be let go
-    ending = _run(path)
-    _finish(ours)
+    _put_main_last()
+    main = sys.modules["__main__"] = _main(path)  # only now: frozen, its globals would never be let go
+    there = len(sys.modules)
+    ending = _run(path, main.__dict__)
+    del main
+    _finish(there)
     if ending is _SIGINT:
         _signal.signal(_signal.SIGINT, _signal.SIG_DFL)
         _kill(_getpid(), _signal.SIGINT)
@@ -88,6 +90,21 @@ def run_python(path: str, args: list[str], last_word: mmap.mmap) -> NoReturn:
         last_word[0:2] = bytes((_ANNOUNCED, code))
         _kill(own, _signal.SIGSTOP)
     _exit(code)
+
+
+_modules: set[str] = set()
+"""The names of those that are there before any program."""
+
+
+def note_modules() -> None:
+    """Note what is imported by now. Once, before anything is forked: to see a name is to write to it."""
+    _modules.update(sys.modules)
+    _put_main_last()
+
+
+def _put_main_last() -> None:
+    if next(reversed(sys.modules)) != "__main__":
+        sys.modules["__main__"] = sys.modules.pop("__main__")
 
 
 _SIGINT = -1  # no exit code: ended by an interrupt that nobody caught
@@ -105,7 +122,15 @@ def _main(path: str) -> ModuleType:
     return main
 
 
-def _run(path: str) -> int:
+def rehearse() -> None:
+    """Begin an empty program, and leave no trace: what a beginning writes to is this process's own from then on."""
+    sys.argv, sys.orig_argv = sys.argv, sys.orig_argv
+    _run(os.devnull, _main(os.devnull).__dict__)
+    _flush()
+    gc.collect()
+
+
+def _run(path: str, namespace: dict[str, Any]) -> int:
     """Give the exit code that the program's end means."""
     try:
         with open(path, "rb") as file:
@@ -115,7 +140,7 @@ def _run(path: str) -> int:
         return _uncaught(error, None)
     del source
     try:
-        exec(code, sys.modules["__main__"].__dict__)  # noqa: S102 - running the guest's code is the point of this file
+        exec(code, namespace)  # noqa: S102 - running the guest's code is the point of this file
     except BaseException as error:  # noqa: BLE001 - the last handler, as the interpreter's own is
         trace = error.__traceback__
         for _ in range(_FRAMES_OF_OURS):
@@ -151,17 +176,36 @@ def _exit_code(code: Any) -> int:
     return _EXIT_UNCAUGHT
 
 
-def _finish(ours: frozenset[str]) -> None:
-    """Wait for threads, run ``atexit``, flush, then let go of every module that the program brought in."""
+def _finish(there: int) -> None:
+    """Wait for threads, run ``atexit``, flush, then let go of every module that the program brought in.
+
+    ``there`` is how many modules there were when it began, ``__main__`` the last of them.
+    """
     threading = sys.modules.get("threading")
     if threading is not None:
         _quietly(threading._shutdown)  # noqa: SLF001 - what the interpreter itself calls
     atexit._run_exitfuncs()  # noqa: SLF001 - likewise; it reports what a callback raises and goes on
     _flush()
-    for name in [name for name in sys.modules if name not in ours or name == "__main__"]:
+    for name in _brought_in(there):
         sys.modules.pop(name, None)
     sys.last_type = sys.last_value = sys.last_traceback = None
     gc.collect()
+
+
+def _brought_in(there: int) -> list[str]:
+    """Give the names of the program's modules, its own included.
+
+    A dict keeps its order, so they stand behind all that were there. Those are not looked at, where the program left
+    them alone: each look would copy a page, and a data stack has modules by the thousand.
+    """
+    names = []
+    for name in reversed(sys.modules):
+        names.append(name)
+        if name == "__main__":
+            break
+    if len(sys.modules) - len(names) + 1 == there:
+        return names
+    return [name for name in sys.modules if name not in _modules or name == "__main__"]
 
 
 def _quietly(work: Any) -> None:

@@ -223,6 +223,20 @@ EXITS = (
         stdout="end\ngone True True\n",
     ),
     python("finalizer-of-a-cycle", "class A:\n    def __del__(self): print('gone')\na = A(); a.a = a", stdout="gone\n"),
+    *(
+        python(
+            f"finalizer-in-a-module-{name}",
+            "import sys, types\nclass A:\n    def __del__(self): print('gone')\n"
+            f"m = types.ModuleType('mine'); m.a = A(); sys.modules['mine'] = m; del m\n{then}",
+            stdout="gone\n",
+        )
+        for name, then in (
+            ("of-its-own", ""),
+            ("before-main", "sys.modules['__main__'] = sys.modules.pop('__main__')"),
+            ("without-main", "del sys.modules['__main__']"),
+            ("in-the-place-of-another", "del sys.modules['io']"),
+        )
+    ),
     python(
         "finalizer-that-fails",
         "class A:\n    def __del__(self): 1/0\na = A()",
