@@ -23,6 +23,7 @@ from fumehood.threads import started
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from concurrent.futures import Future
 
 Answer = TypeVar("Answer")
 
@@ -103,9 +104,17 @@ class Turn:
         The thread has the task's context: its log lines name the request, and its spans belong to it.
         """
         loop = asyncio.get_running_loop()
-        future = self._admission._threads.submit(contextvars.copy_context().run, task)  # noqa: SLF001
-        future.add_done_callback(lambda _: loop.call_soon_threadsafe(self._release))
-        return await asyncio.wrap_future(future)
+        answered: asyncio.Future[Answer] = loop.create_future()
+
+        def end(done: Future[Answer]) -> None:
+            """On the loop, once for both: to wake it costs as much as either."""
+            self._release()
+            if not answered.done():
+                _copy(done, answered)
+
+        done = self._admission._threads.submit(contextvars.copy_context().run, task)  # noqa: SLF001
+        done.add_done_callback(lambda done: loop.call_soon_threadsafe(end, done))
+        return await answered
 
     def _release(self) -> None:
         self._admission._rest(self, time.monotonic() - self._entered)  # noqa: SLF001
@@ -118,6 +127,14 @@ class Turn:
         self._entered = time.monotonic()
         self._granted.set_exception(full)
         self._granted.exception()  # its task may be ended before it looks, and that is no fault to be logged
+
+
+def _copy(done: Future[Answer], answered: asyncio.Future[Answer]) -> None:
+    error = done.exception()
+    if error is None:
+        answered.set_result(done.result())
+    else:
+        answered.set_exception(error)
 
 
 class Admission:

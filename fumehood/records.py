@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import asdict
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from fumehood.responses import LimitsOut, Told, Usage
@@ -64,7 +64,7 @@ def accepted(origin: Origin, run_id: str, batch_id: str | None, job: Job, langua
         "key_id": origin.caller.name,
         "client": origin.client,
         "language": language,
-        "limits": asdict(job.limits),
+        "limits": {each.name: getattr(job.limits, each.name) for each in fields(job.limits)},
         "network": job.network.kind.value,
     }
 
