@@ -124,7 +124,7 @@ def main() -> None:
 @contextlib.contextmanager
 def _server(box: Sandbox) -> Iterator[socket.socket]:
     """Start the server above in the engine's bwrap; give our end of its standard input."""
-    stage = {key: box._staging.stage[key] for key in ("binds", "links", "writable", "laid_links")}  # noqa: SLF001
+    stage = {key: box._staging.stage[key] for key in ("binds", "links", "writable", "quota", "laid_links")}  # noqa: SLF001
     filters = seccomp.compile_filters(*seccomp.shipped_profiles(), box.host.machine)
     folder = Path(sandbox.__file__).parent / "guest"
     sources = [(name, (folder / f"{name}.py").read_text(encoding="utf-8")) for name in MODULES]

@@ -29,10 +29,11 @@ if TYPE_CHECKING:
     from fumehood.schemas import CaseIn, ExecuteRequest
     from fumehood.settings import Settings
     from fumehood.telemetry.telemetry import Analyser, Telemetry
-    from sandbox import ForkServerState, Job, Limits, Result, Runtime
+    from sandbox import ForkServerState, Job, Limits, Plan, Result, Runtime
 
 _RETRY_STOPPING_SECONDS = 5
 _RETRY_BEHIND_SECONDS = 2
+_SMALL = 1 << 14  # characters
 
 
 class Box(Protocol):
@@ -61,11 +62,21 @@ class Box(Protocol):
     def warm_memory_bytes(self) -> Mapping[str, int]:
         """What each that is up holds in memory with its children."""
 
-    def vet(self, job: Job) -> None:
-        """Raise whatever would refuse the job without running it."""
+    def vet(self, job: Job) -> Plan:
+        """Raise whatever would refuse the job without running it; give the plan for it."""
 
-    def run(self, job: Job, *, cancel: Cancel | None = None, patient: bool = False) -> Result:
-        """Run the job; safe to call from many threads. ``patient``: leave warm children to others."""
+    def run(
+        self,
+        job: Job | Plan,
+        *,
+        cancel: Cancel | None = None,
+        patient: bool = False,
+        before: Callable[[], None] | None = None,
+    ) -> Result:
+        """Run the job, or the plan that :meth:`vet` gave; safe to call from many threads.
+
+        ``patient``: leave warm children to others. ``before`` is called before anything of the guest's runs.
+        """
 
 
 class InFlight(Protocol):
@@ -76,10 +87,14 @@ class InFlight(Protocol):
 
 
 class Vetted(NamedTuple):
-    """A job that nothing but the moment can refuse, and the gate that goes before it."""
+    """A job that nothing but the moment can refuse, and the gate that goes before it.
+
+    The plan is kept where it is small: it holds the code a second time, and many may wait.
+    """
 
     job: Job
     gate: Gate
+    plan: Plan | None = None
 
 
 _Told = tuple["ExecuteResponse", "Callable[[], None]"]
@@ -105,6 +120,7 @@ class Call:
     run_id: str
     job: Job
     gate: Gate
+    plan: Plan | None = None
     turn: Turn | None = None
     cancel: Cancel = field(default_factory=Cancel)
     entry: Entry | None = None
@@ -183,7 +199,7 @@ class Executions:
         ceilings = caller.grants.limits.under(self._box.ceilings)
         try:
             job = asked.job(ceilings, self._box.runtimes)
-            self._box.vet(job)
+            plan = self._box.vet(job)
         except SandboxError as error:
             raise from_engine(error) from error
         permissions.check_limits(job.limits, ceilings)
@@ -194,7 +210,7 @@ class Executions:
                 language_named(language)
             except UnknownLanguageError as unknown:
                 raise at_field(Kind.INVALID_REQUEST, "language", str(unknown)) from unknown
-        return Vetted(job, gate)
+        return Vetted(job, gate, plan if len(job.code) <= _SMALL else None)
 
     def vary(self, job: Job, case: CaseIn) -> Job:
         """A prepared job with another input. Raises Problem, its paths those of the case."""
@@ -227,7 +243,7 @@ class Executions:
             Problem: 409 for an id in flight, 503 where no run is accepted.
         """
         self.check_open()
-        call = Call(origin, run_id or uuid.uuid4().hex, vetted.job, vetted.gate)
+        call = Call(origin, run_id or uuid.uuid4().hex, vetted.job, vetted.gate, vetted.plan)
         self.note(call.caller, call.run_id, call)
         return call
 
@@ -327,8 +343,6 @@ class Executions:
         """In a thread: put the run on record, run it, put its end on record, and write the response."""
         ending = records.failed(Kind.INTERNAL_ERROR)
         try:
-            if call.entry is not None:
-                self._audit.begin(call.entry)
             told, tell = self._answer(call)
             ending = records.ended(told)
         except NotRecordedError:
@@ -344,9 +358,15 @@ class Executions:
 
     def _answer(self, call: Call) -> _Told:
         """In a thread: analyse where asked, and run."""
+
+        def begin() -> None:
+            if call.entry is not None:
+                self._audit.begin(call.entry)
+
         analysed = None
         runtime = self._runtime(call.job)
         if call.gate.mode is not AnalysisMode.OFF:
+            begin()
             analysed = analysis.before_run(self._analyser, call.job, runtime, call.gate)
             if analysed.blocked_because is not None:
                 return self._never_ran(call, Status.BLOCKED, analysed)
@@ -354,6 +374,9 @@ class Executions:
             return self._never_ran(call, Status.CANCELLED, analysed)
         patient = call.turn is not None and call.turn.patient
         result, tell = self._telemetry.run(
-            call.run_id, runtime.name, lambda: self._box.run(call.job, cancel=call.cancel, patient=patient)
+            call.run_id,
+            runtime.name,
+            # The record is written while the sandbox gets ready, and the guest waits for both.
+            lambda: self._box.run(call.plan or call.job, cancel=call.cancel, patient=patient, before=begin),
         )
         return responses.ran(call.run_id, result, call.queue_seconds, analysed), tell

@@ -51,6 +51,9 @@ class Meter(Protocol):
     def add(self, pid: int) -> None:
         """Put the process (not yet running guest code) under the meter, from outside. Raises SetupError."""
 
+    def prepare(self) -> None:
+        """Open what :meth:`read` reads, for it to be quick. While the guest begins, there is time. Never raises."""
+
     def read(self) -> Reading:
         """Look. Never raises: a group that is gone reads as its last look."""
 

@@ -35,7 +35,7 @@ from sandbox.confine import bwrap, seccomp
 from sandbox.enclose import Enclosed, Enclosures
 from sandbox.errors import SetupError
 from sandbox.meters import Meters
-from sandbox.model import Launcher
+from sandbox.model import Job, Launcher, Limits
 from sandbox.slots import PLACE, Slots
 from sandbox.spawn import spawn
 from sandbox.starter import Starter
@@ -45,11 +45,11 @@ from sandbox.waiting import NEW_ROOT, Staging
 from sandbox.zygote import Zygotes
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from sandbox.config import Preload
-    from sandbox.model import Child, Exit, ForkServerState, Host, Job, Limits, Plan, Result, Runtime
+    from sandbox.model import Child, Exit, ForkServerState, Host, Plan, Result, Runtime
     from sandbox.supervise import Cancel
     from sandbox.waiting import Waiting
 
@@ -95,6 +95,7 @@ class Sandbox:
                 places.STANDING_PLACES,
                 policy.standing_environment(python, 1),
                 meters.new,
+                Limits(),
                 self.config.files_out_bytes,
             )
             self._enclosures = Enclosures(
@@ -117,13 +118,22 @@ class Sandbox:
             scope.callback(self._zygotes.close)
             self._scope = scope.pop_all()
 
-    def run(self, job: Job, *, cancel: Cancel | None = None, patient: bool = False) -> Result:
+    def run(
+        self,
+        job: Job | Plan,
+        *,
+        cancel: Cancel | None = None,
+        patient: bool = False,
+        before: Callable[[], None] | None = None,
+    ) -> Result:
         """Run one job to its end and give the verdict.
 
         Args:
-            job: what to run.
+            job: what to run; or the plan for it, if :meth:`vet` gave one.
             cancel: set from another thread, it ends the run.
             patient: leave half of the warm children to runs that are not, and wait behind those.
+            before: called when the job is on its way and nothing of the guest's has run yet, and cannot before it
+                returns; again, where the run is begun anew. What it raises ends the run, and is raised here.
 
         Raises:
             JobRefused: the job asks for what may not be had; OverCeiling and NotBuilt are kinds of it.
@@ -131,17 +141,17 @@ class Sandbox:
             SetupError: a step of ours failed; nothing is known of the guest.
         """
         asked = time.monotonic()
-        plan = policy.plan(job, self.host, self.config)
+        plan = policy.plan(job, self.host, self.config) if isinstance(job, Job) else job
         try:
-            end = self._end_of(plan, cancel, patient=patient)
+            end = self._end_of(plan, cancel, before or _nothing, patient=patient)
         except OSError as error:  # descriptors, processes or memory ran out on our side
             raise SetupError("run", error.errno or 0, str(error)) from error
         return collect.judge(end, plan, spawn_seconds=end.started - asked)
 
-    def _end_of(self, plan: Plan, cancel: Cancel | None, *, patient: bool) -> Exit:
+    def _end_of(self, plan: Plan, cancel: Cancel | None, before: Callable[[], None], *, patient: bool) -> Exit:
         """Run to the end. What is lost with its fork server is run again, cold: nothing of it was seen outside."""
         with contextlib.ExitStack() as scope:
-            child = self._child(plan, scope, patient=patient)
+            child = self._child(plan, scope, before, patient=patient)
             try:
                 return supervise(child, plan, cancel)
             except SetupError:
@@ -149,21 +159,23 @@ class Sandbox:
                     raise
                 _log.warning("a warm run was lost; it is run again, cold", exc_info=True)
         with contextlib.ExitStack() as scope:
-            return supervise(scope.enter_context(self._spawn(plan, self._cold.make())), plan, cancel)
+            return supervise(scope.enter_context(self._spawn(plan, self._cold.make(), before)), plan, cancel)
 
-    def _spawn(self, plan: Plan, waiting: Waiting) -> contextlib.AbstractContextManager[Child]:
-        return spawn(plan, waiting, self._staging, self._undertaker.take)
+    def _spawn(
+        self, plan: Plan, waiting: Waiting, before: Callable[[], None]
+    ) -> contextlib.AbstractContextManager[Child]:
+        return spawn(plan, waiting, self._staging, before, self._undertaker.take)
 
-    def _child(self, plan: Plan, scope: contextlib.ExitStack, *, patient: bool) -> Child:
+    def _child(self, plan: Plan, scope: contextlib.ExitStack, before: Callable[[], None], *, patient: bool) -> Child:
         """Give a child under way, warm where one can be had; where one fails before, nothing of the guest's has run."""
         lent = self._zygotes.lend(plan, patient=patient)
         if lent is not None:
             try:
-                return scope.enter_context(self._spawn(plan, lent.child))
+                return scope.enter_context(self._spawn(plan, lent.child, before))
             except SetupError:
                 _log.warning("a warm child failed before its run; the run is cold", exc_info=True)
                 lent.doubt()
-        return scope.enter_context(self._spawn(plan, self._cold.make()))
+        return scope.enter_context(self._spawn(plan, self._cold.make(), before))
 
     def enclose(
         self,
@@ -188,9 +200,9 @@ class Sandbox:
         """
         return self._enclosures.start(words, shown, memory_bytes=memory_bytes, processes=processes, path=path)
 
-    def vet(self, job: Job) -> None:
-        """Raise what :meth:`run` would raise before it starts anything."""
-        policy.plan(job, self.host, self.config)
+    def vet(self, job: Job) -> Plan:
+        """Raise what :meth:`run` would raise before it starts anything; give the plan, which holds the code again."""
+        return policy.plan(job, self.host, self.config)
 
     @property
     def runtimes(self) -> Mapping[str, Runtime]:
@@ -239,3 +251,7 @@ class Sandbox:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _nothing() -> None:
+    """What is done before a run for whom nothing need be."""

@@ -23,16 +23,22 @@ from sandbox.waiting import Staging, Waiting, answer
 
 @contextlib.contextmanager
 def spawn(
-    plan: Plan, waiting: Waiting, staging: Staging, dispose: Callable[[contextlib.ExitStack], None]
+    plan: Plan,
+    waiting: Waiting,
+    staging: Staging,
+    before: Callable[[], None],
+    dispose: Callable[[contextlib.ExitStack], None],
 ) -> Iterator[Child]:
     """Give a Child for ``plan``, its guest under way, made of a child that waits or will.
 
-    ``dispose`` takes care of its end, now or a moment later. Raises SetupError naming the step, or LayerMissing when a
-    required layer did not come to hold.
+    ``before`` is called while init gets ready, and the gate is shut until it returns. ``dispose`` takes care of the
+    child's end, now or a moment later. Raises SetupError naming the step, LayerMissing when a required layer did not
+    come to hold, and what ``before`` raises.
     """
     try:
         stdin, stdout, stderr, gate = waiting.pipes.ours
         _send_job(plan, waiting)
+        before()
         waiting.meter.limit(plan.meter_limits)
         if waiting.guest < 0:
             staging.settle(waiting)
@@ -42,6 +48,7 @@ def spawn(
         gate.close()
         started = max(opened, float(answer(waiting, "ready")))
         waiting.control.settimeout(0)
+        waiting.meter.prepare()  # the guest has a processor by now, and init needs none
         yield Child(
             control=waiting.control,
             messages=waiting.messages.reader,

@@ -130,7 +130,7 @@ class _Watchman:
         self._plan = plan
         self._cancel = cancel
         self._scope = contextlib.ExitStack()
-        self._selector = self._scope.enter_context(selectors.DefaultSelector())
+        self._selector = self._scope.enter_context(selectors.PollSelector())
         self._stdin = memoryview(plan.stdin)
         limit, keep = plan.limits.output_bytes, plan.output_keep
         self._kept = {child.stdout: _Kept(limit, keep), child.stderr: _Kept(limit, keep)}

@@ -13,8 +13,8 @@ from typing import Any
 from sandbox import pipes
 from sandbox.errors import LayerMissing, SetupError
 from sandbox.guest import wire
-from sandbox.meter import Meter
-from sandbox.model import Host, Launcher, WritablePlace
+from sandbox.meter import Meter, MeterLimits
+from sandbox.model import Host, Launcher, Limits, WritablePlace
 from sandbox.pipes import Pipes
 from sandbox.starter import Started, end_namespace, readable
 
@@ -69,15 +69,20 @@ class Staging:
         places: Sequence[WritablePlace],
         env: Mapping[str, str],
         new_meter: Callable[[], Meter],
+        standing: Limits,
         files_out_bytes: int,
     ) -> None:
         self._new_meter = new_meter
+        self._standing = MeterLimits(
+            memory_bytes=standing.memory_bytes, processes=standing.processes, cpus=standing.cpus
+        )
         self._most_bytes = files_out_bytes + _MESSAGE_SPARE_BYTES
         self._own_namespaces = namespaces_of("self")
         self.stage: dict[str, Any] = {
             "binds": [[bind.source, bind.target] for bind in host.guest_binds],
             "links": [list(link) for link in host.guest_links],
             "writable": [[place.mode, list(place.targets)] for place in places],
+            "quota": [standing.disk_bytes, standing.inodes],
             "laid_links": [list(link) for runtime in host.runtimes.values() for link in runtime.links],
             "filters": list(filters),
             "init_filter": init_filter,
@@ -107,6 +112,7 @@ class Staging:
             run_pipes = pipes.make(scope, uid)
             meter = self._new_meter()
             scope.callback(meter.close)
+            meter.limit(self._standing)  # what a run asks for most often need not be written while it waits
             theirs: tuple[socket.socket | FileIO, ...] = (far, *run_pipes.theirs, *meter.doors())
             for each in theirs[1:]:
                 handed.callback(each.close)

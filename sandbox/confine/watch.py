@@ -87,6 +87,9 @@ class Watch:
         """Give nothing: there is nowhere to enter, a process can only be watched from outside."""
         return ()
 
+    def prepare(self) -> None:
+        """Do nothing: what is read has a place for each process, and those come and go."""
+
     def add(self, pid: int) -> None:
         """Watch the process and all that comes from it. What it has spent before does not count. Raises SetupError."""
         try:

@@ -91,7 +91,7 @@ def _serve(inbox: wire.Inbox, stage: dict[str, Any], descriptors: list[int]) -> 
         if job.keys() != wire.JOB_KEYS:
             raise wire.WireError("this is no job")
     with Step("init: finish root"):
-        root.finish(scratch, job)
+        root.finish(scratch, stage, job)
     with Step("init: affinity"):
         if job["affinity"] is not None:  # from here, as the filters let nobody change it
             os.sched_setaffinity(pid, job["affinity"])
@@ -104,6 +104,8 @@ def _serve(inbox: wire.Inbox, stage: dict[str, Any], descriptors: list[int]) -> 
         wire.send_down(link, {"go": None})
         wire.send(host, {"ready": ready})
     _watch(host, job, pid, answers, last_word)
+    with Step("init: farewell"):
+        inbox.receive()  # our end takes the guest's memory down, on the processors that the answer needs
 
 
 def _fork(
@@ -183,9 +185,10 @@ def _watch(host: _socket.socket, job: dict[str, Any], main_pid: int, answers: wi
             "max_rss_bytes": usage.ru_maxrss * 1024,
         }
     }
-    if not job["collect"]:  # nothing will be read: the rest is told to end, and our own end waits for it
+    if not job["collect"]:  # nothing will be read: the rest is told to end, or has stopped; our own end waits for it
         with Step("init: end the rest"):
-            _kill_the_rest()
+            if not (os.WIFSTOPPED(status) and _is_alone(main_pid)):
+                _kill_the_rest()
             wire.send(host, over, _done([]))
         return
     wire.send(host, over)
@@ -205,6 +208,11 @@ def _watch(host: _socket.socket, job: dict[str, Any], main_pid: int, answers: wi
 def _done(skipped: list[list[str]]) -> dict[str, Any]:
     space = os.statvfs(root.WORKSPACE)
     return {"done": {"skipped": skipped, "disk_full": space.f_bavail == 0 or space.f_favail == 0}}
+
+
+def _is_alone(main_pid: int) -> bool:
+    """Whether the guest's main process, which has stopped with all its threads, is all that there is besides us."""
+    return {name for name in os.listdir("/proc") if name.isdigit()} == {"1", str(main_pid)}
 
 
 def _end_the_rest() -> None:

@@ -68,22 +68,30 @@ def prepare(stage: dict[str, Any]) -> int:
     for path, text in stage["laid_links"]:
         os.makedirs(path.rpartition("/")[0], exist_ok=True)
         os.symlink(text, path)
+    _bound(stage["quota"])
     return scratch
 
 
-def finish(scratch: int, job: dict[str, Any]) -> None:
+def finish(scratch: int, stage: dict[str, Any], job: dict[str, Any]) -> None:
     """Add what the job decides (:data:`.wire.JOB_KEYS`), and end all writing but in its places. Raises OSError."""
     for number, place in enumerate(job["writable"]):
         _writable_place(scratch, f"own-{number}", place)
-    # What is there by now, directories and links of ours, is not the guest's to pay for.
-    space = os.statvfs(WORKSPACE)
-    options = f"size={job['disk_bytes']},nr_inodes={job['inodes'] + space.f_files - space.f_ffree}"
-    libc.mount(None, WORKSPACE, None, libc.MS_REMOUNT | libc.MS_NOSUID | libc.MS_NODEV, options)
+    quota = [job["disk_bytes"], job["inodes"]]
+    if job["writable"] or quota != stage["quota"]:
+        _bound(quota)
     _make(f"{JOB_DIRECTORY}/{job['source_name']}", job["code"], 0o444)
     for path, content in job["files"]:
         os.makedirs(os.path.dirname(f"{WORKSPACE}/{path}"), exist_ok=True)
         _make(f"{WORKSPACE}/{path}", content, 0o644)
     libc.mount(None, "/", None, libc.MS_REMOUNT | libc.MS_BIND | libc.MS_RDONLY | libc.MS_NOSUID | libc.MS_NODEV)
+
+
+def _bound(quota: list[int]) -> None:
+    """Bound what the guest may write: bytes and inodes beside what is there by now, directories and links of ours."""
+    disk_bytes, inodes = quota
+    space = os.statvfs(WORKSPACE)
+    options = f"size={disk_bytes},nr_inodes={inodes + space.f_files - space.f_ffree}"
+    libc.mount(None, WORKSPACE, None, libc.MS_REMOUNT | libc.MS_NOSUID | libc.MS_NODEV, options)
 
 
 def _devices() -> None:

@@ -84,6 +84,7 @@ STAGE_KEYS = frozenset(
         "binds",  # [[source in the current root, target]]
         "links",  # [[text, path]]
         "writable",  # [[mode, [absolute paths of one folder]]], the standing places
+        "quota",  # [bytes, inodes] of all writable places, for a job that asks for no other
         "laid_links",  # [[path, text]] in them
         "filters",  # [BPF bytes], loaded in this order
         "init_filter",  # init's own: what finishes the root, reaps and collects

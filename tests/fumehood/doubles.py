@@ -128,9 +128,18 @@ class ScriptedBox:
         if job.network.kind is not NetworkKind.NONE:
             raise NotBuilt("network.kind", "not in this version")
 
-    def run(self, job: Job, *, cancel: Cancel | None = None, patient: bool = False) -> Result:  # noqa: ARG002 - as the engine has it
+    def run(
+        self,
+        job: Job,
+        *,
+        cancel: Cancel | None = None,
+        patient: bool = False,  # noqa: ARG002 - as the engine has it
+        before: Callable[[], None] | None = None,
+    ) -> Result:
         """Note the job, and end it as the script says."""
         assert cancel is not None
+        assert before is not None
+        before()
         self.jobs.append(job)
         try:
             if job.code == "wait":

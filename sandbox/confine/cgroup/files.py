@@ -38,35 +38,41 @@ def put_if_present(directory: str, file: str, text: str) -> bool:
     return True
 
 
-def words(path: str) -> list[str]:
-    """Return the blank-separated words of a control file. Raises OSError."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+def words(file: str | int) -> list[str]:
+    """Return the blank-separated words of a control file, given by its path or open. Raises OSError."""
+    if isinstance(file, int):
+        return _read(file)
+    fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        parts = [os.read(fd, _READ_BYTES)]
-        while len(parts[-1]) == _READ_BYTES:  # a shorter read of a control file was its end
-            parts.append(os.read(fd, _READ_BYTES))
+        return _read(fd)
     finally:
         os.close(fd)
-    return b"".join(parts).decode().split()
 
 
-def number(path: str) -> int:
+def _read(fd: int) -> list[str]:
+    text = os.pread(fd, _READ_BYTES, 0)
+    while len(text) % _READ_BYTES == 0 and (more := os.pread(fd, _READ_BYTES, len(text))):  # a shorter one was the end
+        text += more
+    return text.decode().split()
+
+
+def number(file: str | int) -> int:
     """Return the number a control file holds. Raises OSError."""
-    return int(words(path)[0])
+    return int(words(file)[0])
 
 
-def number_if_present(path: str) -> int | None:
+def number_if_present(file: str | int) -> int | None:
     """Return the number a control file holds, None where this kernel lacks the file."""
     try:
-        return number(path)
+        return number(file)
     except FileNotFoundError:
         return None
 
 
-def entry(path: str, key: str) -> int:
+def entry(file: str | int, key: str) -> int:
     """Return the number after ``key`` in a file of ``key value`` lines; 0 where the kernel lacks file or key."""
     try:
-        pairs = words(path)
+        pairs = words(file)
     except FileNotFoundError:
         return 0
     return int(pairs[pairs.index(key) + 1]) if key in pairs else 0

@@ -55,6 +55,9 @@ class Group(ABC):
         self._made: list[str] = []
         self._lock = threading.Lock()
         self._killed = False
+        self._limits: MeterLimits | None = None
+        """What has been written; None where nothing has, or a write failed in its midst."""
+        self._open: dict[str, int] = {}
         self.left: deque[Group] = deque()
         """Where a group goes that could not be removed; its hierarchy tries again."""
         self._last = Reading(
@@ -67,9 +70,28 @@ class Group(ABC):
             forks_refused=0,
         )
 
-    @abstractmethod
     def limit(self, limits: MeterLimits) -> None:
-        """Write the limits. Raises SetupError with the file's name as its step."""
+        """Write what has not been written already. Raises SetupError with the file's name as its step."""
+        before, self._limits = self._limits, None
+        self.change(before, limits)
+        self._limits = limits
+
+    @abstractmethod
+    def change(self, before: MeterLimits | None, limits: MeterLimits) -> None:
+        """Write what differs from ``before``; everything where that is None. Raises SetupError."""
+
+    def prepare(self) -> None:
+        """Open what :meth:`look` reads. Never raises: what cannot be opened is opened for each look."""
+        for path in self.read_files():
+            with contextlib.suppress(OSError):
+                self._open[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+
+    def _file(self, path: str) -> str | int:
+        return self._open.get(path, path)
+
+    @abstractmethod
+    def read_files(self) -> tuple[str, ...]:
+        """Give the paths of what :meth:`look` reads."""
 
     @abstractmethod
     def look(self) -> Reading:
@@ -122,6 +144,8 @@ class Group(ABC):
 
     def close(self) -> None:
         """Kill what is left and remove the group. Safe to call twice. Raises SetupError when the kernel refuses."""
+        while self._open:
+            os.close(self._open.popitem()[1])
         while self._made:
             directory = self._made[-1]
             try:

@@ -36,20 +36,34 @@ class V1Group(Group):
         self._memory, self._pids, self._cpu, self._cpuacct = (f"{parents[word]}/{name}" for word in CONTROLLERS)
         super().__init__(tuple(dict.fromkeys((self._memory, self._pids, self._cpu, self._cpuacct))))
 
-    def limit(self, limits: MeterLimits) -> None:
-        """Set memory, swap, pids and cpu limits. Raises SetupError."""
-        put(self._memory, "memory.limit_in_bytes", str(limits.memory_bytes))
-        # Memory and swap together may not exceed memory alone, so nothing may be swapped. A kernel booted with
-        # swapaccount=0 has no such file; swappiness 0 is what it has instead.
-        if not put_if_present(self._memory, "memory.memsw.limit_in_bytes", str(limits.memory_bytes)):
+    def change(self, before: MeterLimits | None, limits: MeterLimits) -> None:
+        """Set what differs of memory, swap, pids and cpu limits. Raises SetupError."""
+        if before is None or before.memory_bytes != limits.memory_bytes:
+            self._bound_memory(
+                limits.memory_bytes, raised=before is not None and before.memory_bytes < limits.memory_bytes
+            )
+        if before is None or before.processes != limits.processes:
+            put(self._pids, "pids.max", str(limits.processes))
+        if before is None or before.cpus != limits.cpus:
+            self._throttle(limits.cpus, throttled=before is not None and before.cpus < _processors())
+
+    def _bound_memory(self, memory_bytes: int, *, raised: bool) -> None:
+        text = str(memory_bytes)
+        # Memory and swap together may not exceed memory alone, so nothing may be swapped; nor may they, at any moment,
+        # be less. A kernel booted with swapaccount=0 has no such file; swappiness 0 is what it has instead.
+        swap = "memory.memsw.limit_in_bytes"
+        counted = raised and put_if_present(self._memory, swap, text)
+        put(self._memory, "memory.limit_in_bytes", text)
+        if not counted and not put_if_present(self._memory, swap, text):
             put_if_present(self._memory, "memory.swappiness", "0")
         # v1 counts the buffers of TCP sockets apart from all other memory, and only where they have a limit.
-        put_if_present(self._memory, "memory.kmem.tcp.limit_in_bytes", str(limits.memory_bytes // _TCP_SHARE))
-        put(self._pids, "pids.max", str(limits.processes))
-        if limits.cpus < (os.cpu_count() or 1):
-            self._throttle(limits.cpus)
+        put_if_present(self._memory, "memory.kmem.tcp.limit_in_bytes", str(memory_bytes // _TCP_SHARE))
 
-    def _throttle(self, cpus: float) -> None:
+    def _throttle(self, cpus: float, *, throttled: bool) -> None:
+        if cpus >= _processors():
+            if throttled:
+                put(self._cpu, "cpu.cfs_quota_us", "-1")
+            return
         put(self._cpu, "cpu.cfs_period_us", str(PERIOD_MICROSECONDS))
         try:
             put(self._cpu, "cpu.cfs_quota_us", str(max(1000, int(cpus * PERIOD_MICROSECONDS))))
@@ -73,17 +87,34 @@ class V1Group(Group):
             opened.pop_all()
         return tuple(doors)
 
+    def read_files(self) -> tuple[str, ...]:
+        """Give what holds the spending, the peaks, and the counts of refusals."""
+        return (
+            f"{self._cpuacct}/cpuacct.usage",
+            f"{self._memory}/memory.usage_in_bytes",
+            f"{self._memory}/memory.max_usage_in_bytes",
+            f"{self._pids}/pids.current",
+            f"{self._pids}/pids.peak",
+            f"{self._memory}/memory.oom_control",
+            f"{self._pids}/pids.events",
+        )
+
     def look(self) -> Reading:
         """Read the numbers. Raises OSError."""
+        usage, memory, peak_memory, processes, peak_processes, oom, events = map(self._file, self.read_files())
         return Reading(
-            cpu_seconds=number(f"{self._cpuacct}/cpuacct.usage") / 1e9,
-            memory_bytes=number(f"{self._memory}/memory.usage_in_bytes"),
-            peak_memory_bytes=number_if_present(f"{self._memory}/memory.max_usage_in_bytes"),
-            processes=number(f"{self._pids}/pids.current"),
-            peak_processes=number_if_present(f"{self._pids}/pids.peak"),
-            oom_kills=entry(f"{self._memory}/memory.oom_control", "oom_kill"),
-            forks_refused=entry(f"{self._pids}/pids.events", "max"),
+            cpu_seconds=number(usage) / 1e9,
+            memory_bytes=number(memory),
+            peak_memory_bytes=number_if_present(peak_memory),
+            processes=number(processes),
+            peak_processes=number_if_present(peak_processes),
+            oom_kills=entry(oom, "oom_kill"),
+            forks_refused=entry(events, "max"),
         )
+
+
+def _processors() -> int:
+    return os.cpu_count() or 1
 
 
 class V1Hierarchy(Hierarchy):

@@ -34,25 +34,37 @@ class V2Group(Group):
         super().__init__((directory,))
         self._directory = directory
 
-    def limit(self, limits: MeterLimits) -> None:
-        """Set memory, swap, pids and cpu limits. Raises SetupError."""
-        put(self._directory, "memory.max", str(limits.memory_bytes))
-        put_if_present(self._directory, "memory.swap.max", "0")  # absent where the kernel has no swap
-        put(self._directory, "pids.max", str(limits.processes))
-        if limits.cpus < (os.cpu_count() or 1):
-            quota = max(1000, int(limits.cpus * PERIOD_MICROSECONDS))
+    def change(self, before: MeterLimits | None, limits: MeterLimits) -> None:
+        """Set what differs of memory, swap, pids and cpu limits. Raises SetupError."""
+        if before is None:
+            put_if_present(self._directory, "memory.swap.max", "0")  # absent where the kernel has no swap
+        if before is None or before.memory_bytes != limits.memory_bytes:
+            put(self._directory, "memory.max", str(limits.memory_bytes))
+        if before is None or before.processes != limits.processes:
+            put(self._directory, "pids.max", str(limits.processes))
+        if before is None or before.cpus != limits.cpus:
+            throttled = limits.cpus < (os.cpu_count() or 1)
+            quota = str(max(1000, int(limits.cpus * PERIOD_MICROSECONDS))) if throttled else "max"
             put(self._directory, "cpu.max", f"{quota} {PERIOD_MICROSECONDS}")
+
+    def read_files(self) -> tuple[str, ...]:
+        """Give what holds the spending, the peaks, and the counts of refusals."""
+        names = "cpu.stat memory.current memory.peak pids.current pids.peak memory.events pids.events"
+        return tuple(f"{self._directory}/{name}" for name in names.split())
 
     def look(self) -> Reading:
         """Read the numbers; ``memory.peak`` needs Linux 5.19, ``pids.peak`` 6.11. Raises OSError."""
+        stat, memory, peak_memory, processes, peak_processes, memory_events, pids_events = map(
+            self._file, self.read_files()
+        )
         return Reading(
-            cpu_seconds=entry(f"{self._directory}/cpu.stat", "usage_usec") / 1e6,
-            memory_bytes=number(f"{self._directory}/memory.current"),
-            peak_memory_bytes=number_if_present(f"{self._directory}/memory.peak"),
-            processes=number(f"{self._directory}/pids.current"),
-            peak_processes=number_if_present(f"{self._directory}/pids.peak"),
-            oom_kills=entry(f"{self._directory}/memory.events", "oom_kill"),
-            forks_refused=entry(f"{self._directory}/pids.events", "max"),
+            cpu_seconds=entry(stat, "usage_usec") / 1e6,
+            memory_bytes=number(memory),
+            peak_memory_bytes=number_if_present(peak_memory),
+            processes=number(processes),
+            peak_processes=number_if_present(peak_processes),
+            oom_kills=entry(memory_events, "oom_kill"),
+            forks_refused=entry(pids_events, "max"),
         )
 
 

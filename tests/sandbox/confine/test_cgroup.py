@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import itertools
 import os
 import signal
 import subprocess
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from living import MIB, PLENTY, Child, fresh_name
 from spenders import BOMB, HOG, SPIN
 
 from sandbox.confine import cgroup
@@ -24,10 +24,7 @@ from sandbox.errors import SetupError
 from sandbox.meter import MeterLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-MIB = 1 << 20
-PLENTY = MeterLimits(memory_bytes=256 * MIB, processes=32, cpus=64.0)
+    from collections.abc import Callable
 
 # Fills the buffers of TCP connections to itself, and says how much they took.
 TCP = """
@@ -46,76 +43,6 @@ while held < 200 << 20 and len(kept) < 60:
         pass
 print(held >> 20, flush=True)
 """
-
-_serials = itertools.count()
-
-
-@pytest.fixture(scope="module")
-def hierarchy() -> Iterator[cgroup.Hierarchy]:
-    """Give the machine's hierarchy; without one the tests are skipped, or fail where enforcement is a must."""
-    found = cgroup.probe()
-    if isinstance(found, cgroup.Unavailable):
-        (pytest.fail if os.environ.get("FUMEHOOD_MUST_ENFORCE") == "1" else pytest.skip)(found.reason)
-    yield found
-    found.close()
-
-
-class Child:
-    """A Python process that waits for a line before it runs its code, as a guest waits for its go."""
-
-    def __init__(self, code: str) -> None:
-        argv = [sys.executable, "-I", "-S", "-c", f"input()\n{code}"]
-        self.process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.pid = self.process.pid
-
-    def go(self) -> None:
-        """Let it run."""
-        assert self.process.stdin is not None
-        self.process.stdin.write("go\n")
-        self.process.stdin.flush()
-
-    def line(self) -> str:
-        """Wait for its next line."""
-        assert self.process.stdout is not None
-        return self.process.stdout.readline().strip()
-
-    def end(self) -> int:
-        """Wait for its end; negative is the signal that ended it."""
-        return self.process.wait(timeout=20)
-
-
-@pytest.fixture
-def start() -> Iterator[Callable[[str], Child]]:
-    """Give a starter of children that do not outlive the test."""
-    children: list[Child] = []
-
-    def starter(code: str) -> Child:
-        children.append(Child(code))
-        return children[-1]
-
-    yield starter
-    for child in children:
-        child.process.kill()
-        child.process.communicate()
-
-
-@pytest.fixture
-def create(hierarchy: cgroup.Hierarchy) -> Iterator[Callable[..., Any]]:
-    """Give a maker of groups that do not outlive the test."""
-    made: list[Any] = []
-
-    def maker(limits: MeterLimits = PLENTY) -> Any:
-        made.append(hierarchy.create(fresh_name(), limits))
-        return made[-1]
-
-    yield maker
-    for meter in made:
-        meter.close()
-
-
-def fresh_name() -> str:
-    """Return a name that no test has used, and no sweep knows."""
-    return f"test-{os.getpid()}.{next(_serials)}"
 
 
 def left_behind(hierarchy: cgroup.Hierarchy, name: str) -> list[str]:
