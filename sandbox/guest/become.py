@@ -44,9 +44,10 @@ def main(link: _socket.socket, stage: dict[str, Any], descriptors: list[int], la
         host, standard, gate, doors = _be_confined(stage, descriptors)
         wire.send(link, {"set": None})
         inbox = wire.Inbox(link, _MOST_BYTES, wire.unpack)
-        _get_ready(inbox, host)
+        orders_box = wire.Inbox(host, _MOST_BYTES, wire.unpack)
+        _get_ready(inbox, last_word, has_time=not orders_box.has_word())
         _take_descriptors((link.fileno(), host.fileno()), standard, doors)
-        orders = _take_orders(host)
+        orders = _take_orders(orders_box)
         if inbox.receive() is None or not os.read(gate, 1):  # init or the host went away
             os._exit(1)
         with Step("guest: begin"):
@@ -79,7 +80,7 @@ def _be_confined(stage: dict[str, Any], descriptors: list[int]) -> tuple[_socket
     return _socket.socket(fileno=host), standard, gate, descriptors[_DESCRIPTORS:]
 
 
-def _get_ready(inbox: wire.Inbox, host: _socket.socket) -> None:
+def _get_ready(inbox: wire.Inbox, last_word: mmap.mmap, *, has_time: bool) -> None:
     """Be as a Python program is, rehearse if there is time, and where init has made the root, stand in it."""
     with Step("guest: settle in"):
         program.take_signals()
@@ -87,7 +88,6 @@ def _get_ready(inbox: wire.Inbox, host: _socket.socket) -> None:
         numpy_random = sys.modules.get("numpy.random")
         if numpy_random is not None:  # the interpreter's own generators reseed themselves at a fork
             numpy_random.seed()
-    has_time = not _has_orders(host)
     with Step("guest: rehearse"):
         if has_time:
             exec(compile(_REHEARSAL, "rehearsal", "exec"), {"__name__": "rehearsal"})  # noqa: S102 - our own text
@@ -99,15 +99,8 @@ def _get_ready(inbox: wire.Inbox, host: _socket.socket) -> None:
         os.chdir(root.WORKSPACE)
     with Step("guest: rehearse the beginning"):
         if has_time:
-            program.rehearse()
-
-
-def _has_orders(host: _socket.socket) -> bool:
-    """Whether a run waits for this one already, as it does for a cold child."""
-    try:
-        return bool(host.recv(1, _socket.MSG_PEEK | _socket.MSG_DONTWAIT))
-    except BlockingIOError:
-        return False
+            _rehearse_orders()
+            program.rehearse(last_word)
 
 
 def _take_descriptors(kept: tuple[int, int], standard: list[int], doors: list[int]) -> None:
@@ -125,21 +118,33 @@ def _take_descriptors(kept: tuple[int, int], standard: list[int], doors: list[in
         os.closerange(second + 1, _HIGHEST_OF_OURS)
 
 
-def _take_orders(host: _socket.socket) -> dict[str, Any]:
+def _take_orders(host: wire.Inbox) -> dict[str, Any]:
     """Take on the job's limits and environment, while init finishes the root; give the orders."""
     with Step("guest: orders"):
-        orders: dict[str, Any] | None = wire.Inbox(host, _MOST_BYTES, wire.unpack).receive()
+        orders: dict[str, Any] | None = host.receive()
         if orders is None:  # a warm child that was not needed
             os._exit(1)
         if orders.keys() != wire.ORDER_KEYS:
             raise wire.WireError("these are no orders")
+    _obey(orders)
+    return orders
+
+
+def _obey(orders: dict[str, Any]) -> None:
     with Step("guest: limits"):
         for number, value in orders["rlimits"]:
             resource.setrlimit(number, (value, value))
     if orders["command"] is None:
         with Step("guest: environment"):
             program.adopt_environment(orders["env"])
-    return orders
+
+
+def _rehearse_orders() -> None:
+    """Obey orders that change nothing, and find the words for what follows."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)  # the soft limit is as high (image.py)
+    orders = {"command": None, "env": dict(os.environ), "rlimits": [[resource.RLIMIT_NOFILE, most]]}
+    _obey(wire.unpack(wire.pack(orders)[wire.HEADER_BYTES :]))
+    wire.encode({"begun": None})
 
 
 def _above_ours(descriptor: int) -> int:

@@ -78,7 +78,7 @@ def _serve(inbox: wire.Inbox, stage: dict[str, Any], descriptors: list[int]) -> 
         last_word = mmap.mmap(-1, mmap.PAGESIZE)  # shared by the two, and by what the guest forks
         pid, link = _fork(host, stage, descriptors, last_word)
     answers = wire.Inbox(link, _MOST_ANSWER_BYTES)
-    scratch = _prepare(stage, link, answers)
+    scratch = _prepare(stage, inbox, pid, link, answers)
     with Step("init: report"):
         pidfds = (os.pidfd_open(pid), os.pidfd_open(os.getpid()))
         wire.send(host, {"waiting": {"namespaces": namespaces, **_confinement(pid)}}, descriptors=pidfds)
@@ -131,10 +131,13 @@ def _fork(
     return pid, link
 
 
-def _prepare(stage: dict[str, Any], link: _socket.socket, answers: wire.Inbox) -> int:
+def _prepare(stage: dict[str, Any], host: wire.Inbox, pid: int, link: _socket.socket, answers: wire.Inbox) -> int:
     """Do all that needs no job; give the tmpfs of the writable places."""
     with Step("init: prepare root"):
         scratch = root.prepare(stage)
+    with Step("init: rehearse"):
+        if not host.has_word():
+            _rehearse(pid)
     with Step("init: seccomp"):  # leaves what finishes the root, reaps and collects
         libc.load_filter(stage["init_filter"])
     with Step("init: the guest is confined"):
@@ -145,6 +148,16 @@ def _prepare(stage: dict[str, Any], link: _socket.socket, answers: wire.Inbox) -
             raise StepError(**answer["failed"])
         wire.send_down(link, {"rooted": None})
     return scratch
+
+
+def _rehearse(pid: int) -> None:
+    """Do once, without effect, what a job will have us do: the pages that it writes to are our own from then on."""
+    root.rehearse()
+    wire.unpack(wire.pack({**dict.fromkeys(wire.JOB_KEYS), "code": b""})[wire.HEADER_BYTES :])
+    os.wait4(-1, os.WNOHANG | os.WUNTRACED)
+    _is_alone(pid)
+    wire.encode({"over": {"status": 0, "cpu_seconds": 0.0, "max_rss_bytes": 0}})
+    wire.encode(_done([]))
 
 
 def _confinement(pid: int) -> dict[str, Any]:

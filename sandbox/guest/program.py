@@ -122,12 +122,15 @@ def _main(path: str) -> ModuleType:
     return main
 
 
-def rehearse() -> None:
-    """Begin an empty program, and leave no trace: what a beginning writes to is this process's own from then on."""
+def rehearse(last_word: mmap.mmap) -> None:
+    """Begin and end an empty program, and leave no trace: what that writes to is this process's own from then on."""
     sys.argv, sys.orig_argv = sys.argv, sys.orig_argv
+    gc.freeze()
     _run(os.devnull, _main(os.devnull).__dict__)
     _flush()
+    _brought_in(len(sys.modules))
     gc.collect()
+    last_word[0:2] = bytes(2)
 
 
 def _run(path: str, namespace: dict[str, Any]) -> int:

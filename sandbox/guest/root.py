@@ -86,6 +86,14 @@ def finish(scratch: int, stage: dict[str, Any], job: dict[str, Any]) -> None:
     libc.mount(None, "/", None, libc.MS_REMOUNT | libc.MS_BIND | libc.MS_RDONLY | libc.MS_NOSUID | libc.MS_NODEV)
 
 
+def rehearse() -> None:
+    """Do what :func:`finish` does, without effect. Raises OSError."""
+    path = f"{JOB_DIRECTORY}/rehearsal"
+    _make(path, b"", 0o444)
+    os.unlink(path)
+    libc.mount(None, "/", None, libc.MS_REMOUNT | libc.MS_BIND | libc.MS_NOSUID | libc.MS_NODEV)
+
+
 def _bound(quota: list[int]) -> None:
     """Bound what the guest may write: bytes and inodes beside what is there by now, directories and links of ours."""
     disk_bytes, inodes = quota

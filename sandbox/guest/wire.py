@@ -73,7 +73,7 @@ if TYPE_CHECKING:
 
 CONTROL_FD = 0  # of whom bwrap started: standard input needs no agreement on a number
 MAX_DEPTH = 8
-_HEADER_BYTES = 4
+HEADER_BYTES = 4
 _MARSHAL_VERSION = 2
 _CHUNK_BYTES = 1 << 18
 _MOST_DESCRIPTORS = 16
@@ -123,7 +123,7 @@ class WireError(Exception):
 def pack(value: Any) -> bytes:
     """Give the frame of one value that goes down."""
     body = marshal.dumps(value, _MARSHAL_VERSION)
-    return len(body).to_bytes(_HEADER_BYTES, "little") + body
+    return len(body).to_bytes(HEADER_BYTES, "little") + body
 
 
 def unpack(body: bytes) -> Any:
@@ -135,7 +135,7 @@ def encode(value: Any) -> bytes:
     """Give the frame of one value that goes up."""
     body = bytearray()
     _put(body, value)
-    return len(body).to_bytes(_HEADER_BYTES, "little") + bytes(body)
+    return len(body).to_bytes(HEADER_BYTES, "little") + bytes(body)
 
 
 def _put(out: bytearray, value: Any) -> None:  # noqa: C901 - one branch a type is what a format is
@@ -253,14 +253,14 @@ class Reader:
         """Take bytes as they come; give the values completed by them. Raises WireError."""
         self._buffer += data
         values = []
-        while len(self._buffer) >= _HEADER_BYTES:
-            size = int.from_bytes(self._buffer[:_HEADER_BYTES], "little")
+        while len(self._buffer) >= HEADER_BYTES:
+            size = int.from_bytes(self._buffer[:HEADER_BYTES], "little")
             if size > self._max_bytes:
                 raise WireError("frame too long")
-            end = _HEADER_BYTES + size
+            end = HEADER_BYTES + size
             if len(self._buffer) < end:
                 break
-            values.append(self._read(bytes(self._buffer[_HEADER_BYTES:end])))
+            values.append(self._read(bytes(self._buffer[HEADER_BYTES:end])))
             del self._buffer[:end]
         return values
 
@@ -309,6 +309,13 @@ class Inbox:
                 return None
             self._values = self.reader.feed(data)
         return self._values.pop(0)
+
+    def has_word(self) -> bool:
+        """Whether there is something to receive. Raises OSError."""
+        try:
+            return bool(self._values or self.link.recv(1, _socket.MSG_PEEK | _socket.MSG_DONTWAIT))
+        except BlockingIOError:
+            return False
 
     def came(self) -> list[Any]:
         """Give the values that have come and were not received; what comes later is the reader's to cut."""
