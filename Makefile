@@ -7,7 +7,7 @@ PREPARE = python=$$(sh deploy/setup/find-python.sh) && "$$python" -E -s deploy/s
 ENGINE ?= docker
 CORPORA ?= corpora
 FUZZ_SECONDS ?= 180
-BENCHMARKS := cold warm throughput floor callers fairness memory growth
+BENCHMARKS := cold warm latency throughput floor callers fairness memory growth
 SOAK_SECONDS ?= 3600
 TEST_PROCESSES ?= 0
 

@@ -59,13 +59,15 @@ class Times:
 class Contender:
     """One way to have a snippet run. ``run`` is timed; ``check`` judges its answer, untimed, and says what is wrong.
 
-    ``burst`` calls follow one another at each turn, with nothing awaited between them.
+    ``burst`` calls follow one another at each turn, with nothing awaited between them. ``prepare`` is called before
+    the time of each counts.
     """
 
     name: str
     run: Callable[[], Any]
     check: Callable[[Any], str]
     burst: int = 1
+    prepare: Callable[[], None] = lambda: None
 
 
 def compete(contenders: Sequence[Contender], rounds: int, settle: Settle, warm_up: int) -> dict[str, Times]:
@@ -75,6 +77,7 @@ def compete(contenders: Sequence[Contender], rounds: int, settle: Settle, warm_u
         for each in contenders:
             settle()
             for _ in range(each.burst):
+                each.prepare()
                 started = time.perf_counter()
                 answer = each.run()
                 took = time.perf_counter() - started

@@ -70,6 +70,14 @@ class Service:
         request = client.request("/v1/execute", {"code": code, "language": language})
         return Contender(name=name, run=lambda: client.ask(request), check=_complaint, burst=burst)
 
+    def alive(self, name: str) -> Contender:
+        """Give a contender with a connection of its own, who asks whether the service is alive."""
+        client = Client(self.address)
+        request = client.request("/healthz")
+        return Contender(
+            name=name, run=lambda: client.ask(request), check=lambda answer: "" if b"ok" in answer else repr(answer)
+        )
+
 
 def _complaint(answer: bytes) -> str:
     told = json.loads(answer)
@@ -90,8 +98,10 @@ class Client:
         made.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         return made
 
-    def request(self, path: str, body: object) -> bytes:
-        """Give the bytes of a request."""
+    def request(self, path: str, body: object = None) -> bytes:
+        """Give the bytes of a request: a POST of the body, or a GET."""
+        if body is None:
+            return f"GET {path} HTTP/1.1\r\nHost: {self._host}\r\n{self._key}\r\n".encode()
         content = json.dumps(body).encode()
         head = f"POST {path} HTTP/1.1\r\nHost: {self._host}\r\nContent-Type: application/json\r\n{self._key}"
         return f"{head}Content-Length: {len(content)}\r\n\r\n".encode() + content
