@@ -66,7 +66,7 @@ class _NoMeter:
     def kill(self) -> None:
         pass
 
-    close = kill
+    prepare = close = kill
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import subprocess
 import time
@@ -10,6 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from serving import until
 
 from sandbox import claim
 from sandbox.confine import cgroup
@@ -64,8 +66,13 @@ def frozen(folders: list[Path]) -> Iterator[None]:
         for folder in folders:
             subprocess.run(["/bin/mount", "--bind", folder, folder], check=True)
             scope.callback(subprocess.run, ["/bin/umount", "--lazy", folder], check=True)
-            subprocess.run(["/bin/mount", "-o", "remount,ro,bind", folder], check=True)
+            until(functools.partial(_is_read_only, folder))
         yield
+
+
+def _is_read_only(folder: Path) -> bool:
+    """Try to make it so: the kernel refuses while somebody has a file below open for writing, if for a moment only."""
+    return subprocess.run(["/bin/mount", "-o", "remount,ro,bind", folder], check=False).returncode == 0
 
 
 def groups_of_runs(folders: list[Path]) -> set[str]:

@@ -138,8 +138,8 @@ class ScriptedBox:
     ) -> Result:
         """Note the job, and end it as the script says."""
         assert cancel is not None
-        assert before is not None
-        before()
+        if before is not None:
+            before()
         self.jobs.append(job)
         try:
             if job.code == "wait":
