@@ -3,8 +3,9 @@
 From below: a message to a process that waits and its answer; the same to one that was forked from the guest's
 interpreter, waits, and runs ``print(1)`` when it is told; the same, run once before without being heard; the same
 where an init between them sees the program's end and says so. No walls, no job, no control group, nothing read
-afterwards. From above: the engine, the service, and what the service takes to answer that it is alive. All take turns
-in one process, with everything at rest before each turn, as in warm.py; ratios are against bare python.
+afterwards. From above: the engine, a server of the service's kind that does nothing, and the service, with what it
+takes to say that it is alive. All take turns in one process, with everything at rest before each turn, as in warm.py;
+ratios are against bare python.
 """
 
 from __future__ import annotations
@@ -12,8 +13,11 @@ from __future__ import annotations
 import contextlib
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
+
+import psutil
 
 import contest
 import service
@@ -66,6 +70,19 @@ while kind := os.read(told, 1):
     os.write(said, b"x")
 """
 
+# The least that the service's HTTP server does: read a request's body, and answer.
+APPLICATION = """
+import sys, uvicorn
+async def application(scope, receive, send):
+    if scope["type"] == "http":
+        while (await receive()).get("more_body"):
+            pass
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"15")]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        await send({"type": "http.response.body", "body": b'{"status":"ok"}'})
+uvicorn.run(application, fd=int(sys.argv[1]), http="httptools", loop="asyncio", lifespan="off", log_level="critical")
+"""
+
 
 def main() -> None:
     """Measure, and say it."""
@@ -74,6 +91,7 @@ def main() -> None:
         contest.engine(options) as box,
         service.served(options.runtimes) as server,
         _waiting(guest_python(box.host)) as floor,
+        _bare_http() as least,
     ):
         job = Job(code=CODE)
 
@@ -90,6 +108,7 @@ def main() -> None:
             _contender(floor, "and has rehearsed", b"r"),
             _contender(floor, "and an init that sees its end", b"i"),
             contest.sandboxed(box, "Sandbox.run, warm", job, Launcher.WARM),
+            least.alive("HTTP, a server that does nothing"),
             server.alive("HTTP, alive"),
             server.contender("HTTP", CODE),
         )
@@ -113,6 +132,18 @@ def _waiting(python: str) -> Iterator[socket.socket]:
         yield near
         near.shutdown(socket.SHUT_RDWR)
         process.wait()
+
+
+@contextlib.contextmanager
+def _bare_http() -> Iterator[service.Service]:
+    """Start the application above on a port of its own."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        argv = [sys.executable, "-c", APPLICATION, str(listener.fileno())]
+        with subprocess.Popen(argv, pass_fds=(listener.fileno(),)) as process:
+            try:
+                yield service.Service(psutil.Process(process.pid), listener.getsockname())
+            finally:
+                process.terminate()
 
 
 def _contender(server: socket.socket, name: str, kind: bytes) -> Contender:

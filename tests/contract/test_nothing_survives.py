@@ -194,7 +194,7 @@ def broken(box: Sandbox) -> Iterator[Sandbox]:
 def test_our_own_failure_names_the_step_and_leaves_nothing(broken: Sandbox) -> None:
     """A step that fails inside is an exception of ours, never a verdict on the guest."""
     broken.run(Job(code=""))
-    before = traces(broken)
+    before = quiet(broken)
     with pytest.raises(SetupError) as failure:
         broken.run(Job(code="echo x", language="bash"))
     assert (failure.value.step, failure.value.errno) == ("guest: exec", 2)
