@@ -34,11 +34,13 @@ _log = logging.getLogger(__name__)
 class Server:
     """One fork server, its ``children`` that are not gone, those of them that wait, and how many were lent so far.
 
-    A ``retired`` server is closed with the last of its children.
+    ``modules`` are the top names of all that it has imported, whoever asked for it. A ``retired`` server is closed with
+    the last of its children.
     """
 
     started: Started
     namespaces: Mapping[str, str]
+    modules: frozenset[str]
     uid: int | None
     scope: contextlib.ExitStack
     born: float
@@ -130,6 +132,12 @@ class Nest:
         self._wake.set()
         self._thread = threading.Thread(target=self._tend_until_closed, name=f"sandbox-{preload.name}", daemon=True)
         self._thread.start()
+
+    @property
+    def modules(self) -> frozenset[str]:
+        """What is imported in it, by top names; nothing where no server is up."""
+        server = self._server
+        return server.modules if server else frozenset()
 
     def lend(self, *, patient: bool = False) -> Lent | None:
         """Give a child that waits, if need be after a short wait, in the order in which callers came.

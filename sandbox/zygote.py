@@ -29,6 +29,7 @@ from sandbox.starter import Starter
 from sandbox.waiting import SETUP_SECONDS, Staging
 
 _IMPORT_SECONDS = 60.0
+_MOST_ANSWER_BYTES = 1 << 20
 _MOST_SOURCE_BYTES = 1 << 20
 _THREADED = frozenset({"numpy"})
 # What modules of a data stack read when they are imported: a job that sets one imports them anew.
@@ -124,9 +125,23 @@ class Zygotes:
         """Give the nests worth asking, the best first: the smallest that covers all that can be covered."""
         if plan.runtime.kind is not RuntimeKind.PYTHON:
             return list(self._nests[:1])
-        usable = [nest for nest in self._nests if not (nest.covers & _THREADED and self._reads_differently(plan))]
+        usable = [
+            nest
+            for nest in self._nests
+            if not (nest.covers & _THREADED and self._reads_differently(plan)) and not self._shadows(plan, nest)
+        ]
         wanted = imports_of(plan.code) & frozenset().union(*(nest.covers for nest in usable))
         return sorted(usable, key=lambda nest: (len(wanted - nest.covers), len(nest.covers)))
+
+    def _shadows(self, plan: Plan, nest: Nest) -> bool:
+        """Whether a file of the job stands in the way of a module, which there is imported already.
+
+        The bare server has what every interpreter of ours has, a cold one too.
+        """
+        if not plan.files:
+            return False
+        names = {file.path.partition("/")[0].partition(".")[0] for file in plan.files}
+        return not names.isdisjoint(nest.modules - self._nests[0].modules)
 
     @staticmethod
     def _reads_differently(plan: Plan) -> bool:
@@ -142,7 +157,7 @@ class Zygotes:
             uid = self._slots.lend(scope) if self._slots else None
             started = self._starter.start(scope, self._argv, uid)
             started.control.settimeout(_IMPORT_SECONDS)
-            inbox = wire.Inbox(started.control, 1 << 16)
+            inbox = wire.Inbox(started.control, _MOST_ANSWER_BYTES)
             try:
                 wire.send_down(started.control, {"serve": {**self._serve, "imports": list(preload.imports)}})
                 answer = inbox.receive()
@@ -154,5 +169,6 @@ class Zygotes:
                 raise SetupError("fork server", 0, started.complaint() or "it ended early")
             started.confirm()
             started.control.settimeout(SETUP_SECONDS)
-            namespaces = answer["serving"]["namespaces"]
-            return Server(started, namespaces, uid, scope.pop_all(), time.monotonic())
+            told = answer["serving"]
+            modules = frozenset(told["modules"])
+            return Server(started, told["namespaces"], modules, uid, scope.pop_all(), time.monotonic())

@@ -35,7 +35,8 @@ A cold run's init is started for it by bwrap. A warm one is made by a fork serve
 socket of its own::
 
     host -> server  serve    the stage, the names of modules to import, and links [[path, text]] to lay before that
-    server -> host  serving  ``imports``, the names that could be imported, and its own ``namespaces``
+    server -> host  serving  ``imports``, the names that could be imported, ``modules``, the top names of all that is
+                             imported by then, and its own ``namespaces``
     host -> server  child    descriptors with it: the other end of a new init's socket, then those of the stage;
                              repeated, never answered
 

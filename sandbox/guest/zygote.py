@@ -53,7 +53,8 @@ def main() -> NoReturn:
     gc.freeze()
     gc.disable()
     namespaces = {name: os.readlink(f"/proc/self/ns/{name}") for name in init.NAMESPACES}
-    wire.send(control, {"serving": {"imports": imported, "namespaces": namespaces}})
+    modules = sorted({name.partition(".")[0] for name in sys.modules})
+    wire.send(control, {"serving": {"imports": imported, "modules": modules, "namespaces": namespaces}})
     while True:
         order = inbox.receive()
         if order is None:

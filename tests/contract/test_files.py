@@ -11,7 +11,7 @@ import pytest
 from cases import Case, bash, error, python
 from faces import Runner
 
-from sandbox import InputFile, Job, Limits, Result, SkipReason, Status
+from sandbox import InputFile, Job, Launcher, Limits, Result, SkipReason, Status
 
 MIB = 1 << 20
 BYTES = bytes(range(256)) * 300
@@ -55,6 +55,26 @@ def test_files_come_in_and_go_out_as_they_are(runner: Runner) -> None:
     assert names(result) == sorted(names(result), key=lambda path: path.split("/"))
     assert result.stdout == f"{stat.S_IFDIR | 0o755:#o} {stat.S_IFREG | 0o644:#o}\n"
     assert result.files_skipped == ()
+
+
+SHADOWED = ("json", "textwrap", "random", "numpy", "matplotlib")
+
+
+@pytest.mark.parametrize("module", SHADOWED)
+@pytest.mark.parametrize("path", ["{}.py", "{}/__init__.py"])
+def test_a_file_goes_before_a_module_of_the_same_name(runner: Runner, module: str, path: str) -> None:
+    """As for any program whose folder comes first, whatever a fork server has imported already."""
+    code = f"import {module}\nprint({module}.who)\nimport calendar, math\nprint(calendar.MONDAY + math.floor(1.5))"
+    files = (InputFile(path.format(module), b"who = 'mine'\n"),)
+    assert runner.run(Job(code=code, files=files)).stdout == "mine\n1\n"
+    assert "mine" not in runner.run(Job(code=f"import {module}; print({module}.__name__)")).stdout
+
+
+def test_warm_and_cold_programs_find_the_same_modules(runner: Runner) -> None:
+    """What is imported before a program that imports nothing is the same, so a file goes before the same modules."""
+    code = "print(sorted({name.partition('.')[0] for name in __import__('sys').modules}))"
+    cold = runner.box.run(Job(code=code, launcher=Launcher.COLD)).stdout
+    assert runner.run(Job(code=code)).stdout == cold
 
 
 FILES_IN = (

@@ -57,7 +57,7 @@ def nest(staging: Staging, far_ends: list[socket.socket]) -> Iterator[Nest]:
         scope = contextlib.ExitStack()
         scope.callback(near.close)
         started = SimpleNamespace(pid=len(far_ends), control=near, complaint=str)
-        return Server(started, {}, None, scope, time.monotonic())  # type: ignore[arg-type]
+        return Server(started, {}, frozenset(), None, scope, time.monotonic())  # type: ignore[arg-type]
 
     def dispose(scope: contextlib.ExitStack) -> None:
         scope.close()
