@@ -49,6 +49,7 @@ def main() -> NoReturn:
     except StepError as error:
         wire.send(control, error.told)
         os._exit(1)
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_IGN)  # who ends is gone (wait(2)); the host knows how each run went
     gc.collect()
     gc.freeze()
     gc.disable()
@@ -68,7 +69,6 @@ def main() -> NoReturn:
             _become_init(control, child, stage, descriptors)
         for descriptor in (child, *descriptors):
             os.close(descriptor)
-        _reap()
 
 
 def _imported(name: str) -> bool:
@@ -81,6 +81,7 @@ def _imported(name: str) -> bool:
 
 def _become_init(control: _socket.socket, child: int, stage: dict[str, Any], descriptors: list[int]) -> NoReturn:
     """Be a process like the one that bwrap starts: pid 1, its namespaces in order, the host at the other end."""
+    _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
     control.detach()
     os.dup2(1, wire.CONTROL_FD)  # /dev/null
     host = _socket.socket(fileno=child)
@@ -98,12 +99,3 @@ def _become_init(control: _socket.socket, child: int, stage: dict[str, Any], des
         wire.send(host, error.told)
         os._exit(1)
     init.serve(wire.Inbox(host, _MOST_JOB_BYTES, wire.unpack), stage, descriptors)
-
-
-def _reap() -> None:
-    """Take the exit status of every init that has ended; the host knows how each run went."""
-    try:
-        while os.waitpid(-1, os.WNOHANG)[0]:
-            pass
-    except ChildProcessError:
-        pass
