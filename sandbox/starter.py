@@ -23,6 +23,8 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
+import psutil
+
 from sandbox.confine.uid import started_as
 from sandbox.errors import SetupError
 
@@ -80,13 +82,14 @@ class Starter:
             diagnostics, complaint = os.pipe()
             scope.callback(os.close, diagnostics)
             theirs.callback(os.close, complaint)
+            stdin = os.readlink(f"/proc/self/fd/{far.fileno()}")
             user = contextlib.nullcontext if uid is None else functools.partial(started_as, uid, self._machine)
             try:
                 process = self._order(argv, far.fileno(), complaint, user)
             except OSError as error:
                 raise SetupError("start bwrap", error.errno or 0, argv[0]) from error
         pidfd = _pidfd_of(process)
-        scope.callback(_reap, process, pidfd, control)
+        scope.callback(_reap, process, pidfd, control, stdin)
         return Started(process.pid, pidfd, control, diagnostics)
 
     def enclose(
@@ -126,7 +129,8 @@ class Starter:
                     process: subprocess.Popen[bytes] = self._do(start)
                 except OSError as error:
                     raise SetupError("start bwrap", error.errno or 0, words[0]) from error
-                scope.callback(_end, process)
+                assert process.stdin is not None  # noqa: S101 - it is a pipe
+                scope.callback(_end, process, os.readlink(f"/proc/self/fd/{process.stdin.fileno()}"))
             child = _told_child(told)
 
         def forbid_cores() -> None:
@@ -192,7 +196,7 @@ def _pidfd_of(process: subprocess.Popen[bytes]) -> int:
         raise SetupError("start bwrap", error.errno or 0, "no pidfd") from error
 
 
-def _reap(process: subprocess.Popen[bytes], pidfd: int, control: socket.socket) -> None:
+def _reap(process: subprocess.Popen[bytes], pidfd: int, control: socket.socket, stdin: str) -> None:
     """Wait for bwrap, who reaps init and then ends; where it does not, kill it, and by that init.
 
     Its own end is waited for so that init is not handed to whoever is pid 1 here, who may not reap it.
@@ -206,7 +210,26 @@ def _reap(process: subprocess.Popen[bytes], pidfd: int, control: socket.socket) 
             raise SetupError("reap bwrap", 0, f"it did not end within {_REAP_SECONDS:g} s of SIGKILL")
     finally:
         os.close(pidfd)
-    process.wait()
+    if process.wait() < 0:
+        _end_orphan(stdin)
+
+
+def _end_orphan(stdin: str) -> None:
+    """Kill whoever was left with that standard input, as ``/proc/<pid>/fd`` names it.
+
+    bwrap's child waits for its parent's word, for ever, and asks to die with it only then (bubblewrap 0.8 to 0.11): who
+    kills bwrap in that moment leaves the child behind.
+    """
+    for pid in psutil.pids():
+        with contextlib.suppress(OSError):  # it has ended, or is not ours to look at
+            if os.readlink(f"/proc/{pid}/fd/0") != stdin:
+                continue
+            pidfd = os.pidfd_open(pid)
+            try:
+                if os.readlink(f"/proc/{pid}/fd/0") == stdin:  # and not another process of that number
+                    signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+            finally:
+                os.close(pidfd)
 
 
 def _held(content: bytes, scope: contextlib.ExitStack) -> int:
@@ -232,13 +255,15 @@ def _told_child(told: int) -> int:
         raise SetupError("enclose", 0, "bwrap made no child") from error
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: subprocess.Popen[bytes], stdin: str) -> None:
     """See bwrap end, who reaps its child first: else the child would be left to whoever is pid 1 here."""
     try:
         process.wait(_FAREWELL_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()
+    if process.returncode < 0:
+        _end_orphan(stdin)
     for pipe in (process.stdin, process.stdout):
         if pipe is not None:
             with contextlib.suppress(OSError):

@@ -112,14 +112,7 @@ def of_runs(served: Served) -> list[psutil.Process]:
     for each in psutil.Process(served.pid).children():
         with contextlib.suppress(psutil.NoSuchProcess):
             found += [each, *below(each.pid)] if each.name() == "bwrap" else []
-    return [each for each in found if alive(each)]
-
-
-def alive(process: psutil.Process) -> bool:
-    """Whether it has not ended; a fork server takes the status of who has when it makes the next."""
-    with contextlib.suppress(psutil.NoSuchProcess):
-        return process.status() != psutil.STATUS_ZOMBIE
-    return False
+    return [each for each in found if each.is_running()]
 
 
 def is_warm(served: Served) -> bool:
