@@ -105,7 +105,7 @@ def _serve(inbox: wire.Inbox, stage: dict[str, Any], descriptors: list[int]) -> 
         wire.send(host, {"ready": ready})
     _watch(host, job, pid, answers, last_word)
     with Step("init: farewell"):
-        inbox.receive()  # our end takes the guest's memory down, on the processors that the answer needs
+        _linger(pid)
 
 
 def _fork(
@@ -216,6 +216,18 @@ def _watch(host: _socket.socket, job: dict[str, Any], main_pid: int, answers: wi
             lambda path, content: wire.send(host, {"file": {"path": path, "content": content}}),
         )
         wire.send(host, _done(skipped))
+
+
+def _linger(main_pid: int) -> None:
+    """Wait for the host to end us, while the guest's main process is stopped; return at once where it is not.
+
+    Our end takes the guest's memory down, on the processors that the answer needs. Should the guest have seen to it
+    that a signal lets it go on, by a timer perhaps, then it ends now.
+    """
+    try:
+        os.waitid(os.P_PID, main_pid, os.WEXITED | os.WCONTINUED)
+    except ChildProcessError:  # it has ended and been reaped
+        pass
 
 
 def _done(skipped: list[list[str]]) -> dict[str, Any]:
