@@ -25,6 +25,8 @@ from sandbox import LayerMissing, Sandbox, SandboxError, SetupError
 # What a worker would try that no longer does what we wrote. It tells what it got, for each attempt.
 TAKEN_OVER = r"""
 import json, os, socket, sys
+print(flush=True)
+sys.stdin.readline()  # a worker too does nothing before its walls are confirmed and it is told something
 secret, port, pid = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 def connect():
     with socket.create_connection(("127.0.0.1", port), 1):
@@ -90,7 +92,12 @@ def test_a_worker_that_was_taken_over_reaches_nothing(engine: Sandbox, secret: P
     words = ("-I", "-c", TAKEN_OVER, str(secret), str(listener), str(os.getpid()), "/usr/x", "/x")
     enclosed = engine.enclose(words, {}, memory_bytes=1 << 30, processes=16)
     try:
+        assert enclosed.stdin is not None
         assert enclosed.stdout is not None
+        assert enclosed.stdout.readline() == b"\n"
+        enclosed.confirm()
+        enclosed.stdin.write(b"now\n")
+        enclosed.stdin.flush()
         told = json.loads(enclosed.stdout.readline())
     finally:
         enclosed.kill()
@@ -146,7 +153,11 @@ def test_without_walls_it_reaches_all_of_it(secret: Path, listener: int) -> None
     script = TAKEN_OVER.replace("range(200)", "range(20)")
     words = [sys.executable, "-I", "-c", script, str(secret), str(listener), str(os.getpid()), *here]
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdin is not None
         assert process.stdout is not None
+        assert process.stdout.readline() == b"\n"
+        process.stdin.write(b"now\n")
+        process.stdin.flush()
         told = json.loads(process.stdout.readline())
         process.kill()
     assert told["read a file of the host"] == "hunter2"
