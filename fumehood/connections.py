@@ -1,9 +1,9 @@
 """One client's connection: HTTP/1.1 as uvicorn speaks it, with an end to our patience.
 
 Four clients hold what they were given for ever, if they are let: one that sends its head a byte at a time, one whose
-head has no end, one that does not read what it is sent, and one whose machine is gone without a word. The first and
-the third have a deadline, the second has a bound, and the kernel finds out about the fourth, so that its run is
-cancelled and not finished for nobody.
+head, or what follows its body in chunks, has no end, one that does not read what it is sent, and one whose machine is
+gone without a word. The first and the third have a deadline, the second has a bound, and the kernel finds out about the
+fourth, so that its run is cancelled and not finished for nobody.
 """
 
 from __future__ import annotations
@@ -46,8 +46,10 @@ class _Patient(HttpToolsProtocol):
         self._head: asyncio.TimerHandle | None = None
         self._reading: asyncio.TimerHandle | None = None
         self._in_head = False
-        self._head_bytes = 0
-        """Of the head that is not there as a whole, but for its first piece."""
+        self._completed = False
+        """Whether the piece that is parsed began or completed something, or was of a body."""
+        self._kept_bytes = 0
+        """Since the last piece that did: of a head, or of what follows a body in chunks, which the parser keeps."""
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -56,15 +58,14 @@ class _Patient(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._unset_keepalive_if_required()
-        began_before = self._in_head
+        self._completed = False
         try:
             self._feed(data)
         except httptools.HttpParserError as error:
             self._refuse(Problem(Kind.MALFORMED, str(error)[:_LONGEST_DETAIL]))
             return
-        if began_before and self._in_head:  # where in its first piece it began is not known
-            self._head_bytes += len(data)
-        if self._in_head and self._head_bytes > _HEAD_BYTES:
+        self._kept_bytes = 0 if self._completed else self._kept_bytes + len(data)
+        if self._kept_bytes > _HEAD_BYTES:
             self._refuse(Problem(Kind.HEAD_TOO_LARGE, f"a head may have {_HEAD_BYTES} bytes"))
         elif self.cycle is None or self.cycle.response_complete:
             self._expect_a_head()
@@ -88,16 +89,25 @@ class _Patient(HttpToolsProtocol):
             self._feed(b"\r\n".join([*lines, b"", b""]) + data[upgrade.args[0] :])
 
     def on_message_begin(self) -> None:
-        self._in_head = True
-        self._head_bytes = 0
+        self._in_head = self._completed = True
         super().on_message_begin()
 
     def on_headers_complete(self) -> None:
         self._in_head = False
+        self._completed = True
         if not self.parser.should_upgrade():
             super().on_headers_complete()
 
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._in_head:  # what follows a body says nothing to us
+            super().on_header(name, value)
+
+    def on_body(self, body: bytes) -> None:
+        self._completed = True
+        super().on_body(body)
+
     def on_message_complete(self) -> None:
+        self._completed = True
         if not self.parser.should_upgrade():
             super().on_message_complete()
 

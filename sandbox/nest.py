@@ -139,17 +139,20 @@ class Nest:
         server = self._server
         return server.modules if server else frozenset()
 
-    def lend(self, *, patient: bool = False) -> Lent | None:
+    def lend(self, foreign: frozenset[str] = frozenset(), *, patient: bool = False) -> Lent | None:
         """Give a child that waits, if need be after a short wait, in the order in which callers came.
 
         Who is ``patient`` leaves half of the children to those who are not, and waits behind them. None where there is
-        no server yet or any more, or none of its children came in time.
+        no server yet or any more, where it has imported one of the ``foreign`` modules, or none of its children came in
+        time.
         """
         with self._lock:
             self._used = time.monotonic()
             self._wanted = True
             if self._server is None:
                 self._wake.set()
+                return None
+            if not foreign.isdisjoint(self._server.modules):
                 return None
             caller = _Caller()
             line = self._patient if patient else self._callers

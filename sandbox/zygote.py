@@ -102,8 +102,11 @@ class Zygotes:
         """Give a child for the plan; None where the run must be cold. ``patient`` as for :meth:`Nest.lend`."""
         if plan.launcher is Launcher.COLD:
             return None
+        if not self._nests:
+            return None
+        foreign = self._foreign(plan)
         for nest in self._fitting(plan):
-            lent = nest.lend(patient=patient)
+            lent = nest.lend(foreign, patient=patient)
             if lent is not None:
                 return lent
         return None
@@ -125,23 +128,19 @@ class Zygotes:
         """Give the nests worth asking, the best first: the smallest that covers all that can be covered."""
         if plan.runtime.kind is not RuntimeKind.PYTHON:
             return list(self._nests[:1])
-        usable = [
-            nest
-            for nest in self._nests
-            if not (nest.covers & _THREADED and self._reads_differently(plan)) and not self._shadows(plan, nest)
-        ]
+        usable = [nest for nest in self._nests if not (nest.covers & _THREADED and self._reads_differently(plan))]
         wanted = imports_of(plan.code) & frozenset().union(*(nest.covers for nest in usable))
         return sorted(usable, key=lambda nest: (len(wanted - nest.covers), len(nest.covers)))
 
-    def _shadows(self, plan: Plan, nest: Nest) -> bool:
-        """Whether a file of the job stands in the way of a module, which there is imported already.
+    def _foreign(self, plan: Plan) -> frozenset[str]:
+        """Give the modules that a file of the job stands in the way of, so that a server must not have imported them.
 
-        The bare server has what every interpreter of ours has, a cold one too.
+        What the bare server has every interpreter of ours has, a cold one too.
         """
-        if not plan.files:
-            return False
+        if not plan.files or plan.runtime.kind is not RuntimeKind.PYTHON:
+            return frozenset()
         names = {file.path.partition("/")[0].partition(".")[0] for file in plan.files}
-        return not names.isdisjoint(nest.modules - self._nests[0].modules)
+        return frozenset(names) - self._nests[0].modules
 
     @staticmethod
     def _reads_differently(plan: Plan) -> bool:

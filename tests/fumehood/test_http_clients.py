@@ -108,6 +108,27 @@ def test_a_head_without_an_end_is_refused(impatient: Live) -> None:
         assert everything(sock).startswith(b"HTTP/1.1 200 ")
 
 
+def test_what_follows_a_body_without_an_end_is_refused() -> None:
+    """It says nothing to us, and would be kept as long as a body may take; a little of it is passed over."""
+    chunks = HEAD + b"Transfer-Encoding: chunked\r\n\r\nd\r\n" + b'{"code": "1"}' + b"\r\n0\r\n"
+    with serving(Settings(port=0)) as live:
+        with connection(live) as sock:
+            sock.sendall(chunks + b"X-Sum: 1\r\n\r\n")
+            answer = http.client.HTTPResponse(sock)
+            answer.begin()
+            assert (answer.status, json.loads(answer.read())["status"]) == (200, "ok")
+        for piece in (b"x" * (1 << 14), b"X-Sum: 1\r\n" * (1 << 10)):
+            sent = 0
+            with connection(live) as sock:
+                sock.sendall(chunks + b"X-Padding: ")
+                with contextlib.suppress(OSError):
+                    while sent < 64 << 20:
+                        sock.sendall(piece)
+                        sent += len(piece)
+            assert sent < 64 << 20
+        assert len(live.box.jobs) == 1
+
+
 def test_what_is_no_http_is_refused_as_a_problem(impatient: Live) -> None:
     """And two lengths that contradict each other are no request either (RFC 9112, 6.3)."""
     both = b"Content-Length: 13\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"

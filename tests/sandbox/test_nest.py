@@ -57,7 +57,7 @@ def nest(staging: Staging, far_ends: list[socket.socket]) -> Iterator[Nest]:
         scope = contextlib.ExitStack()
         scope.callback(near.close)
         started = SimpleNamespace(pid=len(far_ends), control=near, complaint=str)
-        return Server(started, {}, frozenset(), None, scope, time.monotonic())  # type: ignore[arg-type]
+        return Server(started, {}, frozenset({"json"}), None, scope, time.monotonic())  # type: ignore[arg-type]
 
     def dispose(scope: contextlib.ExitStack) -> None:
         scope.close()
@@ -105,6 +105,16 @@ def test_callers_are_served_in_the_order_in_which_they_came(nest: Nest, staging:
     for each in callers:
         each.join()
     assert served == list(range(12))
+
+
+def test_a_server_that_has_imported_what_a_job_brings_itself_lends_nothing(nest: Nest, staging: Staging) -> None:
+    """A file of the job would be passed over; with other files its child is as good as any."""
+    staging.allowed.release()
+    until(lambda: nest.state()["waiting"] == 1)
+    assert nest.lend(frozenset({"json", "other"})) is None
+    lent = nest.lend(frozenset({"other"}))
+    assert lent is not None
+    lent.child.scope.close()
 
 
 def test_who_waits_is_told_when_the_server_is_gone(nest: Nest, staging: Staging) -> None:

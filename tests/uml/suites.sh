@@ -15,7 +15,8 @@ sh "$here/run.sh" tests/attacks "$@" >"$heard" 2>&1 &
 attacks=$!
 wrong=0
 sh "$here/run.sh" tests/sandbox/confine/test_cgroup.py tests/sandbox/confine/test_cgroup_places.py \
-    tests/sandbox/confine/test_cgroup_sweep.py tests/sandbox/confine/test_cgroup_limits.py tests/contract "$@" || wrong=$?
+    tests/sandbox/confine/test_cgroup_sweep.py tests/sandbox/confine/test_cgroup_limits.py \
+    tests/contract "$@" || wrong=$?
 wait "$attacks" || wrong=$?
 attacks=
 cat "$heard"

@@ -19,7 +19,7 @@ from io import FileIO
 from typing import TYPE_CHECKING
 
 from sandbox import claim
-from sandbox.confine.cgroup.files import put, words, write
+from sandbox.confine.cgroup.files import entry, number, number_if_present, put, words, write
 from sandbox.errors import SetupError
 from sandbox.meter import Meter, MeterLimits, Reading
 
@@ -91,11 +91,26 @@ class Group(ABC):
 
     @abstractmethod
     def read_files(self) -> tuple[str, ...]:
-        """Give the paths of what :meth:`look` reads."""
+        """Give the paths of what :meth:`look` reads: cpu time, memory, its peak, tasks, their peak, events of both."""
 
     @abstractmethod
+    def cpu_seconds(self, file: str | int) -> float:
+        """Read the cpu time from the first of these, by its path or open. Raises OSError."""
+
     def look(self) -> Reading:
         """Read the kernel's numbers; peaks are None where this kernel keeps none. Raises OSError."""
+        cpu, memory, peak_memory, processes, peak_processes, memory_events, pids_events = map(
+            self._file, self.read_files()
+        )
+        return Reading(
+            cpu_seconds=self.cpu_seconds(cpu),
+            memory_bytes=number(memory),
+            peak_memory_bytes=number_if_present(peak_memory),
+            processes=number(processes),
+            peak_processes=number_if_present(peak_processes),
+            oom_kills=entry(memory_events, "oom_kill"),
+            forks_refused=entry(pids_events, "max"),
+        )
 
     def make(self) -> None:
         """Make the directories. Raises OSError; :meth:`close` takes away those that were made before it."""

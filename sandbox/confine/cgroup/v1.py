@@ -12,10 +12,10 @@ import os
 from io import FileIO
 from typing import TYPE_CHECKING
 
-from sandbox.confine.cgroup.files import entry, number, number_if_present, put, put_if_present
+from sandbox.confine.cgroup.files import number, put, put_if_present
 from sandbox.confine.cgroup.group import PARENT, PERIOD_MICROSECONDS, Group, Hierarchy, Unavailable
 from sandbox.errors import SetupError
-from sandbox.meter import MeterLimits, Reading
+from sandbox.meter import MeterLimits
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -99,18 +99,9 @@ class V1Group(Group):
             f"{self._pids}/pids.events",
         )
 
-    def look(self) -> Reading:
-        """Read the numbers. Raises OSError."""
-        usage, memory, peak_memory, processes, peak_processes, oom, events = map(self._file, self.read_files())
-        return Reading(
-            cpu_seconds=number(usage) / 1e9,
-            memory_bytes=number(memory),
-            peak_memory_bytes=number_if_present(peak_memory),
-            processes=number(processes),
-            peak_processes=number_if_present(peak_processes),
-            oom_kills=entry(oom, "oom_kill"),
-            forks_refused=entry(events, "max"),
-        )
+    def cpu_seconds(self, file: str | int) -> float:
+        """Read ``cpuacct.usage``. Raises OSError."""
+        return number(file) / 1e9
 
 
 def _processors() -> int:

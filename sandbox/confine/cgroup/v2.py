@@ -11,9 +11,9 @@ import errno
 import os
 from typing import TYPE_CHECKING
 
-from sandbox.confine.cgroup.files import entry, number, number_if_present, put, put_if_present, words, write
+from sandbox.confine.cgroup.files import entry, put, put_if_present, words, write
 from sandbox.confine.cgroup.group import PARENT, PERIOD_MICROSECONDS, Group, Hierarchy, Unavailable
-from sandbox.meter import MeterLimits, Reading
+from sandbox.meter import MeterLimits
 
 if TYPE_CHECKING:
     from sandbox.confine.cgroup.mounts import Mount
@@ -48,24 +48,16 @@ class V2Group(Group):
             put(self._directory, "cpu.max", f"{quota} {PERIOD_MICROSECONDS}")
 
     def read_files(self) -> tuple[str, ...]:
-        """Give what holds the spending, the peaks, and the counts of refusals."""
+        """Give what holds the spending, the peaks, and the counts of refusals.
+
+        ``memory.peak`` needs Linux 5.19, ``pids.peak`` 6.11.
+        """
         names = "cpu.stat memory.current memory.peak pids.current pids.peak memory.events pids.events"
         return tuple(f"{self._directory}/{name}" for name in names.split())
 
-    def look(self) -> Reading:
-        """Read the numbers; ``memory.peak`` needs Linux 5.19, ``pids.peak`` 6.11. Raises OSError."""
-        stat, memory, peak_memory, processes, peak_processes, memory_events, pids_events = map(
-            self._file, self.read_files()
-        )
-        return Reading(
-            cpu_seconds=entry(stat, "usage_usec") / 1e6,
-            memory_bytes=number(memory),
-            peak_memory_bytes=number_if_present(peak_memory),
-            processes=number(processes),
-            peak_processes=number_if_present(peak_processes),
-            oom_kills=entry(memory_events, "oom_kill"),
-            forks_refused=entry(pids_events, "max"),
-        )
+    def cpu_seconds(self, file: str | int) -> float:
+        """Read ``cpu.stat``. Raises OSError."""
+        return entry(file, "usage_usec") / 1e6
 
 
 class V2Hierarchy(Hierarchy):
