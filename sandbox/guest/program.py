@@ -201,13 +201,14 @@ def _brought_in(there: int) -> list[str]:
     A dict keeps its order, so they stand behind all that were there. Those are not looked at, where the program left
     them alone: each look would copy a page, and a data stack has modules by the thousand.
     """
-    names = []
-    for name in reversed(sys.modules):
-        names.append(name)
-        if name == "__main__":
-            break
-    if len(sys.modules) - len(names) + 1 == there:
-        return names
+    if type(sys.modules) is dict:  # and not what a program has put in its place
+        names = []
+        for name in reversed(sys.modules):
+            names.append(name)
+            if name == "__main__":
+                break
+        if len(sys.modules) - len(names) + 1 == there:
+            return names
     return [name for name in sys.modules if name not in _modules or name == "__main__"]
 
 

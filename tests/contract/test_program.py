@@ -238,6 +238,11 @@ EXITS = (
         )
     ),
     python(
+        "modules-in-another-mapping",
+        "import collections, sys\nsys.modules = collections.UserDict(sys.modules)\nprint('end')",
+        stdout="end\n",
+    ),
+    python(
         "finalizer-that-fails",
         "class A:\n    def __del__(self): 1/0\na = A()",
         stderr=re.compile("Exception ignored in.*ZeroDivisionError", re.DOTALL),
